@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import fitted
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import fitted
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import UNIT, Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import UNIT, Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

@@ -22,8 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from confide.budget.chain import sign_head
-from confide.budget.inspection import unsigned_head
+from confide.budget.chain.chain import sign_head
+from confide.budget.integrity.inspection import unsigned_head
 from confide.budget.ledger import Reservation
 from confide.budget.workflow.submission import Verdict
 from ledger_policies import ADA, BO, asks, cap, uncapped, with_people

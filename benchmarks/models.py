@@ -39,18 +39,18 @@ from scipy.stats import rankdata
 import confide
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.entropy import SystemEntropy
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import fitted
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import fitted
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics.logistic.regression import ROUNDS
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -4,10 +4,10 @@ Run: python benchmarks/one_shot.py [--cohorts 16] [--data FOLDER]
 
 Simulated cohorts of 300 to 4,000 patients with 4 to 32 covariates, a quarter of them binary and
 the others with a standard deviation of a third of their half width, each correlated by a half with
-the one before; log odds have a standard deviation of 1.3.  With FOLDER, which has the public cohorts of
-benchmarks/models.py, random patients of these are fitted and the others judge.  Both methods are what the gate runs, with
-continuous noise at ρ = μ²/2; AUC and log loss are on 8,000 others, means over cohorts.  Times are
-not taken.
+the one before; log odds have a standard deviation of 1.3.  With FOLDER, which has the public
+cohorts of benchmarks/models.py, random patients of these are fitted and the others judge.  Both
+methods are what the gate runs, with continuous noise at ρ = μ²/2; AUC and log loss are on 8,000
+others, means over cohorts.  Times are not taken.
 """
 
 import argparse
@@ -19,17 +19,17 @@ from pathlib import Path
 import numpy as np
 from cohorts.features import Cohort, framingham, free_light_chains, intensive_care
 
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import fitted
-from confide.plans.one_shot import one_look_is_better
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import fitted
+from confide.plans.rounds.one_shot import one_look_is_better
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table

@@ -4,9 +4,10 @@ Run: python benchmarks/speed.py [--rows 1e6,1e7] [--runs 7] [--tasks mean] [--ou
 
 Events with skewed patients (ten a patient in the mean, of a gamma law with shape ½), of whom each
 keeps five; ε = 1 a task.  Everything is measured in one run: the systems take turns, seven times
-(three, if a turn takes more than four seconds), and the median counts.  CPU seconds are those of the process that answers, with the noise; ledger
-and certificate are in ``release_overhead.py``.  Accuracy is the mean absolute error against the
-exact answer over all rows, so it contains what bounding leaves out.
+(three, if a turn takes more than four seconds), and the median counts.  CPU seconds are those of
+the process that answers, with the noise; ledger and certificate are in ``release_overhead.py``.
+Accuracy is the mean absolute error against the exact answer over all rows, so it contains what
+bounding leaves out.
 
 - *without privacy*: DuckDB on the same Parquet file, in fixed point, two threads;
 - *prepared*, *prepared, filtered* and *unprepared*: Confide; the filter keeps half of the days, and
@@ -196,9 +197,9 @@ def confide_system(folder: Path, *, prepared: bool, filtered: bool) -> Here:
     import confide
     from confide.noise.entropy import SystemEntropy
     from confide.release.noisy import NoisyAggregates
-    from confide.rows.duckdb import open_engine
-    from confide.rows.prepared.copies import UseCopies
-    from confide.tables.shapes import parts
+    from confide.rows.copies.copies import UseCopies
+    from confide.rows.engines.duckdb import open_engine
+    from confide.tables.aggregates.shapes import parts
     from confide.workspace import preparation
 
     work = preparation(folder / "dataset.yaml")

@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from confide.noise.entropy import SystemEntropy
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.plan import Plan, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import (
     Characteristic,
     Histogram,
@@ -45,11 +45,11 @@ from confide.statistics import (
     TableOne,
     Variance,
 )
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.shapes import parts
 from confide.tables.filter import Between, IsIn, Not, Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
-from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 
 RUNS = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.files.schema import FILES, json_schema
-from confide.release.form_check import schema
+from confide.release.certificate.form_check import schema
 
 HERE = Path(__file__).parent
 CLI_PAGE = "reference/cli.md"

@@ -15,23 +15,23 @@ import numpy as np
 from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
 from confide.noise.threshold import KeyThreshold
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.descent import next_ask
 from confide.plans.mechanisms import additive
 from confide.plans.person_time import Per, PersonTime
 from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.public_numbers import PublicNumber
+from confide.plans.rounds.descent import next_ask
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.release.certificate import Issuer, certificate
-from confide.release.cuts import with_cuts
-from confide.release.keys import SigningKey
+from confide.release.certificate.certificate import Issuer, certificate
+from confide.release.certificate.cuts import with_cuts
 from confide.release.noisy import NoisyAggregates
+from confide.release.site.keys import SigningKey
 from confide.report.release import Release
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count.spec import Count
 from confide.statistics.data_quality.spec import DataQuality
@@ -64,22 +64,22 @@ from confide.statistics.top_features.spec import TopFeatures
 from confide.statistics.variance.spec import Variance
 from confide.statistics.weighted_mean.spec import WeightedMean
 from confide.statistics.weighted_proportion.spec import WeightedProportion
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_count
-from confide.tables.degrees import DegreeAggregate
-from confide.tables.descent import DescentAggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count
+from confide.tables.aggregates.degrees import DegreeAggregate
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.factorized import FactorizedAggregate
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.pooled import PooledAggregate
+from confide.tables.aggregates.ranked_cells import RankedCells
+from confide.tables.aggregates.ranked_features import RankedFeatures
+from confide.tables.aggregates.square_root import product
+from confide.tables.aggregates.value import Centred, CentredSquare, Plain, Product
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Between, IsIn
-from confide.tables.moments import MomentAggregate
-from confide.tables.pooled import PooledAggregate
-from confide.tables.ranked_cells import RankedCells
-from confide.tables.ranked_features import RankedFeatures
 from confide.tables.relation import domain
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from confide.tables.spine import Spine
-from confide.tables.square_root import product
-from confide.tables.value import Centred, CentredSquare, Plain, Product
 
 WARDS = tuple(f"Ward {number:02d}" for number in range(1, 61))
 DISTRICTS = ("North", "East", "South", "West", "Harbour", "Old town", "Hills", "Airport")

@@ -1,8 +1,9 @@
 """Thousands of small clinics at once, their exact vectors by numpy, and what is true of them.
 
 A clinic has one row a patient, and is one of several worlds: the usual one, and those where values
-are clipped or heaped, events are rare, nobody is left before the horizon, or few weights are large.  All numbers are canonical integers of shape (runs, patients), so
-one call counts the cells of every run.  What is true of a run's patients is what the statistic says
+are clipped or heaped, events are rare, nobody is left before the horizon, or few weights are large.
+ All numbers are canonical integers of shape (runs, patients), so one call counts the cells of every
+ run.  What is true of a run's patients is what the statistic says
 of its exact vector with the noise off; what is true of the population, the same of a million.
 """
 
@@ -17,14 +18,14 @@ from confide.plans.plan import Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.shapes import parts
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Plain, Product
 from confide.tables.expression import BinOf, ColumnOf, Holds, OrMissing, QualityOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.relation import centre, domain
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
-from confide.tables.shapes import parts
 from confide.tables.spine import Spine
-from confide.tables.value import Centred, CentredSquare, Ones, Plain, Product
 
 Ints = NDArray[np.int64]
 Rows = Mapping[str, Ints]

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from confide.plans.descent import score_edges
-from confide.plans.link import FARTHEST, STEPS
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Histogram, evaluated
+from confide.statistics.logistic.evaluation import ScoreHistogram, evaluated
 from confide.statistics.logistic.predictions import AS_PREDICTED
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 THETA = np.array([-1.5, 0.8, -0.6])
 LENGTH = math.hypot(0.8, 0.6)
@@ -34,7 +34,7 @@ def edges_of(theta=THETA):
 
 
 def with_noise(counts, noise, rng):
-    return Histogram(counts=counts + rng.normal(0, noise, counts.shape), noise=noise)
+    return ScoreHistogram(counts=counts + rng.normal(0, noise, counts.shape), noise=noise)
 
 
 def simulation(number=0):
@@ -43,7 +43,7 @@ def simulation(number=0):
 
 def judged(found, *, number=0, theta=THETA, line=AS_PREDICTED):
     if isinstance(found, np.ndarray):
-        found = Histogram(counts=found, noise=0.0)
+        found = ScoreHistogram(counts=found, noise=0.0)
     return evaluated(found, theta=theta, level=0.95, simulation=simulation(number), line=line)
 
 

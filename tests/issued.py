@@ -6,8 +6,8 @@ from pathlib import Path
 
 from confide.plans.canonical import Json, canonical_bytes
 from confide.release.export import tables
-from confide.release.keys import SigningKey, read_signing_key
 from confide.release.noisy import shows_noisy
+from confide.release.site.keys import SigningKey, read_signing_key
 from confide.report.release import Release
 from confide.workspace import open_study
 from small_clinic import Clinic, make_clinic

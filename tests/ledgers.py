@@ -8,12 +8,12 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from confide.budget.amount import Amount
+from confide.budget.chain.ledger_time import Clock
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
-from confide.budget.ledger_time import Clock
-from confide.budget.postgres_store import PostgresStore
-from confide.budget.sqlite_store import SQLiteStore
-from confide.budget.store import Store
+from confide.budget.stores.postgres_store import PostgresStore
+from confide.budget.stores.sqlite_store import SQLiteStore
+from confide.budget.stores.store import Store
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure

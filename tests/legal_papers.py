@@ -1,4 +1,5 @@
-"""Subjects and declarations for tests of legal documents: a study, its release, a year of a ledger."""
+"""Subjects and declarations for tests of legal documents: a study, its release, a year of a
+ledger."""
 
 import datetime as dt
 from dataclasses import replace
@@ -6,8 +7,8 @@ from fractions import Fraction
 
 import cohorts
 from confide.budget.ledger import Scope, ScopeSpent, Spent, State
-from confide.plans.allocate import Ask, make_plan
-from confide.plans.calibrate_to_error import Within
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.calibrate_to_error import Within
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.report.legal.audited import AuditResults
@@ -21,7 +22,7 @@ from confide.report.legal.declared import (
     Site,
     SiteKind,
 )
-from confide.report.legal.document import Kind, Stated, Table
+from confide.report.legal.document import Kind, StatedField, TextTable
 from confide.report.legal.subject import YearEntry, of_release, of_study, of_year
 from confide.statistics.count.spec import Count
 from confide.statistics.histogram.spec import Histogram
@@ -34,7 +35,7 @@ __all__ = [
     "AuditResults",
     "Identifiability",
     "Outcome",
-    "Stated",
+    "StatedField",
     "of_year",
     "replace",
 ]
@@ -157,4 +158,4 @@ def items_of(made, kind):
 
 
 def table_of(made, title):
-    return next(table for table in items_of(made, Table) if table.title.startswith(title))
+    return next(table for table in items_of(made, TextTable) if table.title.startswith(title))

@@ -1,4 +1,5 @@
-"""A cohort for models: two numbers, a category of three and a condition; no patient is behind it."""
+"""A cohort for models: two numbers, a category of three and a condition; no patient is behind
+it."""
 
 from fractions import Fraction
 
@@ -7,9 +8,9 @@ import numpy as np
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

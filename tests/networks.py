@@ -11,9 +11,9 @@ import pyarrow as pa
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.degrees import projected_degrees
-from confide.rows.duckdb import open_engine
-from confide.tables.degrees import DegreeAggregate, DegreeBounds, How
+from confide.rows.engines.duckdb import open_engine
+from confide.rows.relational.degrees import projected_degrees
+from confide.tables.aggregates.degrees import DegreeAggregate, DegreeBounds, How
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind

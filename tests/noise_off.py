@@ -4,14 +4,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.plan import NANO, Noisy, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
-from confide.tables.moments import MomentAggregate
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.shapes import Measured, parts
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Measured, parts
 from confide.tables.source import Source, SourceKind
 
 Published = dict[tuple[str, str, tuple[str, ...], Covers], Estimate]

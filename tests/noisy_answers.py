@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.allocate import mechanism_for
 from confide.plans.estimates import Estimate
 from confide.plans.plan import ATTO, NANO, Mechanism, Statistic
+from confide.plans.pricing.allocate import mechanism_for
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure

@@ -1,4 +1,5 @@
-"""What a change of the house must not move, written to a folder: run it before and after, and compare.
+"""What a change of the house must not move, written to a folder: run it before and after, and
+compare.
 
     python tests/nothing_moves.py before        (in the checkout of before)
     python tests/nothing_moves.py after         (in the checkout of after)
@@ -7,9 +8,9 @@
 For every kind of statistic, under each accounting, adjacency and unit that it has, for every model
 that is evaluated on held-out patients, and for every example whose data are there (``--examples
 FOLDER`` with a folder ``data`` for each), are written: the canonical plan, the exact vectors, the
-noisy payload, estimates, forecast, a model's card, and each file of the report but the pictures that
-its SVG repeats.  All randomness is that of a seeded generator, so nothing that is written here may
-be released.
+noisy payload, estimates, forecast, a model's card, and each file of the report but the pictures
+that its SVG repeats.  All randomness is that of a seeded generator, so nothing that is written here
+may be released.
 
 Left out is what no seed fixes: keys, signatures, hashes, and today's date (run both on one day).
 """
@@ -34,9 +35,9 @@ import confide
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes, encode
-from confide.report.model_card import model_card
-from confide.report.save import contents
-from confide.rows.duckdb import DuckDBEngine
+from confide.report.models.model_card import model_card
+from confide.report.pages.save import contents
+from confide.rows.engines.duckdb import DuckDBEngine
 from confide.workspace import Workspace
 
 LANGUAGES = ("en",)

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.budget.amount import Amount
 from confide.budget.ledger import Caps, LedgerTerms, Reservation
-from confide.budget.per_patient.bill import Bill, Bound
+from confide.budget.per_patient.bill import Bill, SpendCap
 from confide.budget.per_patient.store import PatientStore
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
@@ -63,7 +63,7 @@ class Site:
 
     @property
     def bounds(self):
-        return (Bound(window=self.window, femto=self.bound),)
+        return (SpendCap(window=self.window, femto=self.bound),)
 
     @property
     def members(self):

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import DROWNED, fitted
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
-from confide.rows.descent import DescentRows
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import Family
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.schema import Column, Dataset, Kind

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import pytest
 
+from confide.budget.accounts.file_caps import is_raised
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.counters import ROLLING, Occasion, kind_of, shares, window_of
-from confide.budget.file_caps import is_raised
 from confide.budget.growth import Step
+from confide.budget.integrity.lost_rows import units_in
 from confide.budget.ledger import Caps, LedgerTerms, Reservation
-from confide.budget.lost_rows import units_in
 from confide.budget.policy.adoption import adopted
+from confide.budget.policy.counters import ROLLING, Occasion, kind_of, shares, window_of
 from confide.budget.policy.policy import Policy
 from confide.budget.workflow.acts import Officers
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError

@@ -15,7 +15,7 @@ import pytest
 
 from command_line import Ran, confide
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.postgres_store import PostgresStore
+from confide.budget.stores.postgres_store import PostgresStore
 from ledgers import schema_of
 from patients_world import write_hospital
 from postgres_server import server

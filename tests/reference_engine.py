@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Plain, Product, reads
 from confide.tables.bound_contributions import CellBound, CellOrder, OneEvent, RowBound
-from confide.tables.cells import cell_count
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -29,11 +31,9 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import centre, date_of, domain, part_index
 from confide.tables.schema import Column, Dataset, Kind, Outside
-from confide.tables.value import Centred, CentredSquare, Ones, Plain, Product, reads
 
 MASK = 2**31 - 1
 EPOCH = dt.date(1970, 1, 1)

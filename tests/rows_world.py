@@ -11,7 +11,9 @@ import pyarrow as pa
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Plain, Product
 from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.expression import (
@@ -25,11 +27,9 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
-from confide.tables.value import Centred, CentredSquare, Ones, Plain, Product
 
 KEY = b"a key for tests only"
 E_ACUTE_NFC, E_ACUTE_NFD = "\u00e9", "e\u0301"

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import DROWNED, fitted, fitted_classes
-from confide.rows.descent import DescentRows
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import DROWNED, fitted, fitted_classes
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import Family
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

@@ -2,8 +2,8 @@
 
 A kind is a row of a table: what it is called, how rows are stored, and what its cells cannot be.
 Generators make rows as Arrow tables; a test that runs over ``KINDS`` meets its rows as each source
-would hold them.  A decoration adds nothing to the rows: whatever a kind answers, a plain Arrow table
-of the rows that it ``holds`` answers too.
+would hold them.  A decoration adds nothing to the rows: whatever a kind answers, a plain Arrow
+table of the rows that it ``holds`` answers too.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from confide.rows.duckdb import DuckDBEngine, open_engine
+from confide.rows.copies.copies import UseCopies
+from confide.rows.engines.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.build import Preparation
-from confide.rows.prepared.copies import UseCopies
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 from python_objects import objects
@@ -169,7 +169,8 @@ BROKEN = (b"\xfc", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\x80")
 
 
 def _in_broken_csv(folder: Path, tables: Tables) -> Stored:
-    """Cells hold broken bytes where rows hold U+FFFD, and ids where they are NULL: both are nobody."""
+    """Cells hold broken bytes where rows hold U+FFFD, and ids where they are NULL: both are
+    nobody."""
     for name, rows in tables.items():
         note = pa.array(["\ufffd"] * rows.num_rows, pa.string())
         ids = pc.fill_null(rows["pid"].cast(pa.string()), "\ufffd")

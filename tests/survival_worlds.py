@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.intervals import Component, noise_component
+from confide.plans.estimation.intervals import Component, noise_component
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -28,7 +28,8 @@ ON_TREATMENT = np.array([False] * 21 + [True] * 21)
 
 
 def table_of(times: NDArray, ways: NDArray, *, bins: int, causes: int = 1) -> NDArray[np.float64]:
-    """Return exits in bins of one step: shape (bins + 1, causes + 1); way ``causes`` is censoring."""
+    """Return exits in bins of one step: shape (bins + 1, causes + 1); way ``causes`` is
+    censoring."""
     exits = np.zeros((bins + 1, causes + 1))
     np.add.at(exits, (np.minimum(times, bins), ways), 1)
     return exits

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.counters import ROLLING, kind_of, shares, window_of
 from confide.budget.growth import Step
 from confide.budget.ledger import ChargeRequest, Reservation
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.policy.counters import ROLLING, kind_of, shares, window_of
+from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import LedgerFrozenError, PolicyError
 from ledger_policies import cap, policy, uncapped
 from ledgers import LINEAGE, HandClock, SiteKey, amount_of, open_ledger, request

@@ -1,7 +1,8 @@
 """A process that has loaded the command line, and forks itself for every command that is asked.
 
 Each command is a process of its own, with its own descriptors, folder and environment; what it is
-spared is the start of an interpreter.  Where that start matters, ``fresh`` in real_command.py has it.
+spared is the start of an interpreter.  Where that start matters, ``fresh`` in real_command.py has
+it.
 """
 
 import atexit
@@ -16,10 +17,10 @@ import traceback
 
 LOADED = (
     "confide.cli.commands",
-    "confide.files.policy",
-    "confide.release.verify",
-    "confide.report.save",
-    "confide.rows.build",
+    "confide.files.policy.policy",
+    "confide.release.verify.verify",
+    "confide.report.pages.save",
+    "confide.rows.cells.build",
     "confide.rows.sources.omop",
     "confide.service.planning.plan",
     "confide.service.reading.verify",

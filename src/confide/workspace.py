@@ -13,16 +13,16 @@ from confide.budget.per_patient.store import PatientStore
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.dataset import DeclaredDataset
 from confide.files.study import DeclaredStudy, read_study
-from confide.plans.allocate import forecasts
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.pricing.allocate import forecasts
 from confide.plans.reuse import Answer
 from confide.privacy.exact import Number
 from confide.release.approval import analyst_of
 from confide.release.consent import Forgotten, Lost
 from confide.release.gate import asked_of
 from confide.release.reused import offers
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 from confide.report.release import Release, ReusedRelease
 from confide.rows.engine import Engine
 from confide.service.opening import declared_in, open_ledger, study_in

@@ -9,7 +9,7 @@ import pytest
 
 from confide.jobs.kinds import KINDS as JOBS
 from confide.statistics import STATISTICS
-from confide.tables.shapes import SHAPES
+from confide.tables.aggregates.shapes import SHAPES
 
 SOURCE = Path(str(resources.files("confide")))
 FILES = {str(path.relative_to(SOURCE)): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
@@ -89,7 +89,7 @@ def test_each_shape_has_one_file_of_tables_and_at_most_one_of_rows():
             name
             for name, source in FILES.items()
             if name.startswith(("tables/", "rows/"))
-            and name not in ("tables/shapes.py", "rows/prepared/check.py")
+            and name not in ("tables/aggregates/shapes.py", "rows/prepared/check.py")
             and (shape in _named(source) or f"class {shape}:" in source)
         ]
         rooms = Counter(name.partition("/")[0] for name in homes)

@@ -31,7 +31,7 @@ PERMITTED = {
         "gc",
     },
     # of threads that inspect a ledger whoever ends first lets it be collected again
-    "budget/garbage.py": {"gc", "disable"},
+    "budget/chain/garbage.py": {"gc", "disable"},
     # by all trainings together
     "jobs/learning/module_training.py": {"set_num_threads"},
     # before a command begins, and after it ended

@@ -26,19 +26,19 @@ LIBRARIES = {
 }
 ELSEWHERE = {
     # what opens by name itself, after `require_regular` has looked at the name
-    ("budget/sqlite_store.py", "connect"),
-    ("files/shapes.py", "connect"),
-    ("files/shapes.py", "Reader"),
+    ("budget/stores/sqlite_store.py", "connect"),
+    ("files/areas/shapes.py", "connect"),
+    ("files/areas/shapes.py", "Reader"),
     # databases in memory, servers
-    ("rows/duckdb.py", "connect"),
-    ("budget/postgres_session.py", "connect"),
+    ("rows/engines/duckdb.py", "connect"),
+    ("budget/stores/postgres_session.py", "connect"),
     # the null device, to take a closed or broken stream's place; __init__ exports confide.open
     ("cli/streams.py", "open"),
     ("release/quiet.py", "open"),  # or of one that libraries write to while rows are at hand
     # what the system says of a process of this host
-    ("budget/lease.py", "read_text"),
+    ("budget/stores/lease.py", "read_text"),
     # the package's own sources, for their digest
-    ("release/software.py", "read_bytes"),
+    ("release/certificate/software.py", "read_bytes"),
 }
 METHODS = {"copy"}  # of trees of SQL and of arrays, unless of shutil
 

@@ -1,4 +1,5 @@
-"""L1: with the noise off, nobody moves an exact vector further than claimed, and somebody as far."""
+"""L1: with the noise off, nobody moves an exact vector further than claimed, and somebody as
+far."""
 
 import itertools
 from pathlib import Path
@@ -14,7 +15,7 @@ from confide.attacks.audit.searched import statistics_of_events, statistics_of_p
 from confide.attacks.audit.sensitivity_search import (
     HASH_KEY,
     Evaluate,
-    Found,
+    LargestMovement,
     answered,
     search,
 )
@@ -22,9 +23,9 @@ from confide.noise.entropy import SystemEntropy
 from confide.plans.contribution import PerPatient
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
+from confide.rows.copies.copies import UseCopies
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
-from confide.rows.prepared.copies import UseCopies
 from confide.statistics import (
     STATISTICS,
     Count,
@@ -36,8 +37,8 @@ from confide.statistics import (
     PoissonRegression,
     Sum,
 )
+from confide.tables.aggregates.shapes import parts
 from confide.tables.schema import Dataset
-from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 from seeded import SeededEntropy
 
@@ -50,11 +51,11 @@ PARQUET = Source(kind=SourceKind.PARQUET, path=".")
 TWINS = ("\u00e9", "e\u0301")
 
 
-def exceeding(found: tuple[Found, ...]) -> list[Found]:
+def exceeding(found: tuple[LargestMovement, ...]) -> list[LargestMovement]:
     return [one for one in found if not one.holds]
 
 
-def loose(found: tuple[Found, ...]) -> list[Found]:
+def loose(found: tuple[LargestMovement, ...]) -> list[LargestMovement]:
     """Claims that nobody reached; under substitution those of running counts are bounds only."""
     exact = [one for one in found if one.question != "root" or one.adjacency is ADD_REMOVE]
     return [one for one in exact if not one.attained]
@@ -167,7 +168,8 @@ def test_every_statistic_from_parquet_and_from_prepared_copies_moves_as_far_as_c
 
 
 def with_text_ids(drawn: Neighbours) -> Neighbours:
-    """Write each person's number as text that ends in é, composed in some rows and not in others."""
+    """Write each person's number as text that ends in é, composed in some rows and not in
+    others."""
 
     def renamed(table: pa.Table) -> pa.Table:
         numbers = table["pid"].to_pylist()

@@ -11,7 +11,7 @@ import pytest
 
 from confide.attacks.audit.generate import MOST_OTHERS, Neighbours, neighbours
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
-from confide.attacks.audit.sensitivity_search import HASH_KEY, Found, answered, search
+from confide.attacks.audit.sensitivity_search import HASH_KEY, LargestMovement, answered, search
 from confide.privacy.unit import Entity
 from seeded import SeededEntropy
 from source_kinds import KINDS, Kind, opened, prepared
@@ -69,7 +69,7 @@ def respelled(drawn: Neighbours, ids: Ids) -> Neighbours:
 
 def moved(
     kind: Kind, folder: Path, *, ids: Ids, entity: Entity, copied: bool = False, databases: int
-) -> tuple[Found, ...]:
+) -> tuple[LargestMovement, ...]:
     """Return how far somebody moves the answers of a source, or of its prepared copies."""
     drawn = neighbours(databases, entity=entity, entropy=SeededEntropy(4))
     if entity is Entity.PATIENT:
@@ -91,7 +91,7 @@ def moved(
 
 def exceeding(
     kind: Kind, folder: Path, *, ids: Ids, entity: Entity, copied: bool = False
-) -> list[Found]:
+) -> list[LargestMovement]:
     found = moved(kind, folder, ids=ids, entity=entity, copied=copied, databases=DATABASES)
     return [one for one in found if not one.holds]
 

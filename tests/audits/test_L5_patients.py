@@ -16,9 +16,9 @@ from confide.budget.per_patient.caps import patient_caps
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.policy.policy import Enforce, Policy
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PureDP
@@ -26,8 +26,8 @@ from confide.privacy.measure import Measure
 from confide.release import patients as release_patients
 from confide.release.gate import Gate
 from confide.release.noisy import read_payload
-from confide.release.site_ledger import recomputed
-from confide.rows.duckdb import open_engine
+from confide.release.site.site_ledger import recomputed
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection
 from confide.tables.source import Source, SourceKind
 from ledger_policies import cap

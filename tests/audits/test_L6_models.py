@@ -1,4 +1,5 @@
-"""L6: what whole models give away, and that the attacks find it where there is something to find."""
+"""L6: what whole models give away, and that the attacks find it where there is something to
+find."""
 
 import math
 from fractions import Fraction
@@ -6,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.audit.membership import TOO_FAR, Claim, attack
-from confide.attacks.audit.models import small_model
-from confide.attacks.audit.one_run import chance_of_guesses, coins, guessed_epsilon, one_run
-from confide.attacks.audit.victims import (
+from confide.attacks.audit.trained.membership import TOO_FAR, MembershipClaim, attack
+from confide.attacks.audit.trained.models import small_model
+from confide.attacks.audit.trained.one_run import chance_of_guesses, coins, guessed_epsilon, one_run
+from confide.attacks.audit.trained.victims import (
     CORNERS,
     EPSILON,
     generated,
@@ -36,7 +37,8 @@ def test_guesses_that_are_all_right_bound_epsilon_in_closed_form() -> None:
 
 
 def test_the_chance_of_guesses_is_that_of_the_theorem() -> None:
-    """scipy.stats.binom.sf and .pmf in the formula of thm. 5.2 of Steinke, Nasr, Jagielski (2023)."""
+    """scipy.stats.binom.sf and .pmf in the formula of thm. 5.2 of Steinke, Nasr, Jagielski
+    (2023)."""
     binom = pytest.importorskip("scipy.stats").binom
     for correct, guesses, epsilon, delta in ((90, 100, 1.0, 1e-5), (30, 60, 0.1, 1e-3)):
         right = 1 / (1 + math.exp(-epsilon))
@@ -52,7 +54,8 @@ def test_the_chance_of_guesses_is_that_of_the_theorem() -> None:
 
 
 def test_randomised_response_of_its_coins_is_not_refuted_and_its_bound_comes_close() -> None:
-    """Each canary's coin is told with chance e^ε/(1 + e^ε): the law that the theorem is tight for."""
+    """Each canary's coin is told with chance e^ε/(1 + e^ε): the law that the theorem is tight
+    for."""
     epsilon, found = 1.0, []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -93,7 +96,7 @@ def test_one_training_without_noise_is_refuted_by_its_canaries() -> None:
 
 
 def test_one_training_with_a_twentieth_of_its_noise_is_refuted_by_its_canaries() -> None:
-    from confide.attacks.audit.victims import DELTA
+    from confide.attacks.audit.trained.victims import DELTA
     from confide.privacy.accounting.concentrated import rho_for
 
     claimed = small_model(numbers=CORNERS).noise(rho_for(EPSILON, delta=DELTA))
@@ -117,7 +120,7 @@ def test_the_attack_finds_members_of_a_model_without_privacy_and_not_of_one_in_r
     )
     assert found.plain.advantage > 0.5
     assert found.private.advantage < 0.2
-    assert found.private.found_at() <= Claim(epsilon=1.0, delta=1e-6).most_found(0.01)
+    assert found.private.found_at() <= MembershipClaim(epsilon=1.0, delta=1e-6).most_found(0.01)
     for curve in (plain.curve.points, private.curve.points):
         assert curve == tuple(sorted(curve))
         assert curve[-1] == (1.0, 1.0)
@@ -135,7 +138,7 @@ def test_an_attack_on_models_that_know_nobody_finds_nobody() -> None:
         pool=200,
         shadows=16,
         targets=64,
-        claim=Claim(epsilon=0.1, delta=0.0),
+        claim=MembershipClaim(epsilon=0.1, delta=0.0),
         entropy=SeededEntropy(1),
     )
     assert found.advantage < 0.05
@@ -160,9 +163,9 @@ def test_an_attack_with_too_few_models_is_refused() -> None:
 def test_no_attack_finds_more_than_the_bound_of_two_hypotheses(epsilon) -> None:
     """Randomised response reaches e^ε·FPR at FPR 1/(1 + e^ε)."""
     alarms = 1 / (1 + math.exp(epsilon))
-    most = Claim(epsilon=epsilon, delta=0.0).most_found(alarms)
+    most = MembershipClaim(epsilon=epsilon, delta=0.0).most_found(alarms)
     assert most == pytest.approx(1 - alarms)
-    assert Claim(epsilon=epsilon, delta=0.0).most_found(1.0) == 1.0
+    assert MembershipClaim(epsilon=epsilon, delta=0.0).most_found(1.0) == 1.0
 
 
 @pytest.mark.audit
@@ -176,7 +179,7 @@ def test_models_in_rounds_pass_ninety_nine_of_a_hundred_membership_attacks() -> 
             pool=40,
             shadows=8,
             targets=12,
-            claim=Claim(epsilon=1.0, delta=1e-6),
+            claim=MembershipClaim(epsilon=1.0, delta=1e-6),
             entropy=entropy,
         )
         passed += found.excess <= TOO_FAR

@@ -12,7 +12,7 @@ from command_line import confide
 from confide.budget.per_patient import store as stores
 from confide.errors import ReleaseFailedError
 from confide.privacy.individual import FEMTO
-from confide.rows import person_sums
+from confide.rows.relational import person_sums
 from confide.workspace import open_workspace
 from patients_world import write_hospital
 

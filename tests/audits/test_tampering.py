@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget.chain import Event, row_hash
+from confide.budget.chain.chain import Event, row_hash
 from confide.budget.ledger import Caps
 from confide.budget.workflow.submission import Verdict
 from confide.errors import ConfideError, LedgerFrozenError

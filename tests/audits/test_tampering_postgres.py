@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from confide.budget.chain import Event, row_hash
+from confide.budget.chain.chain import Event, row_hash
 from confide.budget.ledger import Caps
 from confide.errors import ConfideError, LedgerFrozenError
 from ledgers import (

@@ -6,13 +6,13 @@ import pytest
 
 from confide.errors import ContractError, InvalidParameterError, UnknownNameError
 from confide.privacy.unit import Entity
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import CentredSquare, Plain
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.per_patient import AtEnd, DaysBetween, HasAny, Which
 from confide.tables.relation import Relation
-from confide.tables.value import CentredSquare, Plain
 from reference_engine import Reference
 from rows_world import (
     DB,

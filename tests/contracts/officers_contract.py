@@ -11,7 +11,7 @@ from confide.budget.amount import Amount
 from confide.budget.ledger import Ledger, Reservation
 from confide.budget.policy.policy import Basis, Limit, Person, Workflow
 from confide.budget.workflow import acts
-from confide.budget.workflow.acts import WORDS, Word
+from confide.budget.workflow.acts import WORDS, WhoseWord
 from confide.budget.workflow.submission import Standing, Verdict
 from confide.errors import (
     ApprovalMissingError,
@@ -42,21 +42,21 @@ LAW = replace(cap("law", "release", "release", "0.4"), basis=Basis.LEGAL)
 CAPS = (LIFE, YEAR, ROLLING, LAW)
 
 OTHERS = {
-    "registered": Word.TERMS,
-    "caps-amended": Word.TERMS,
-    "reserved": Word.LEDGER,
-    "refused": Word.LEDGER,
-    "reading": Word.LEDGER,
-    "committed": Word.LEDGER,
-    "published": Word.LEDGER,
-    "burned": Word.LEDGER,
-    "cancelled": Word.LEDGER,
-    "submitted": Word.PERSON,
-    "decided": Word.PERSON,
-    "withheld": Word.PERSON,
-    "policy-endorsed": Word.PERSON,
-    "policy-adopted": Word.ENDORSED,
-    "consent-withdrawn": Word.PATIENT,  # taking a patient out waits for nobody
+    "registered": WhoseWord.TERMS,
+    "caps-amended": WhoseWord.TERMS,
+    "reserved": WhoseWord.LEDGER,
+    "refused": WhoseWord.LEDGER,
+    "reading": WhoseWord.LEDGER,
+    "committed": WhoseWord.LEDGER,
+    "published": WhoseWord.LEDGER,
+    "burned": WhoseWord.LEDGER,
+    "cancelled": WhoseWord.LEDGER,
+    "submitted": WhoseWord.PERSON,
+    "decided": WhoseWord.PERSON,
+    "withheld": WhoseWord.PERSON,
+    "policy-endorsed": WhoseWord.PERSON,
+    "policy-adopted": WhoseWord.ENDORSED,
+    "consent-withdrawn": WhoseWord.PATIENT,  # taking a patient out waits for nobody
 }
 """Rows that are no officer's act; whoever adds one here says why it needs no officer."""
 
@@ -162,7 +162,7 @@ class OfficersContract(abc.ABC):
                 SiteKey(b"N" * 32), reason="yearly", officers=by
             ),
         }
-        assert {kind for kind, word in WORDS.items() if word is Word.OFFICER} == does.keys()
+        assert {kind for kind, word in WORDS.items() if word is WhoseWord.OFFICER} == does.keys()
         for kind, act in does.items():
             head, before = ledger.head(), left(ledger)
             for nobody in ((), (ADA,), (BO,), (DI, BO), (SiteKey(b"X" * 32),)):
@@ -173,7 +173,7 @@ class OfficersContract(abc.ABC):
             assert [event.fields()["kind"] for event in ledger.chain().events][-1] == kind
 
     def test_every_row_is_somebodys_word_and_an_officers_act_unless_it_says_why_not(self):
-        found = {kind: word for kind, word in WORDS.items() if word is not Word.OFFICER}
+        found = {kind: word for kind, word in WORDS.items() if word is not WhoseWord.OFFICER}
         assert found == OTHERS
         budget = Path(acts.__file__).parents[1]
         written = {

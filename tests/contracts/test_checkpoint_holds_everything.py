@@ -7,19 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from confide.budget import checkpoint
-from confide.budget.account import Account
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.awaited import Awaited
+from confide.budget.accounts.book import Book
+from confide.budget.accounts.lost_lineages import LostLineage
+from confide.budget.accounts.lost_terms import Told
 from confide.budget.amount import Amount
-from confide.budget.anchor import Anchor
-from confide.budget.awaited import Awaited
-from confide.budget.book import Book
-from confide.budget.consent_rows import ConsentRows
+from confide.budget.chain.consent_rows import ConsentRows
+from confide.budget.chain.identity import Identity
+from confide.budget.chain.readings import Readings
 from confide.budget.entry import Entry
 from confide.budget.growth import Growth, Step
-from confide.budget.identity import Identity
-from confide.budget.lost_lineages import LostLineage
-from confide.budget.lost_terms import Told
-from confide.budget.readings import Readings
+from confide.budget.integrity import checkpoint
+from confide.budget.integrity.anchor import Anchor
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.submission import Asked, Decision, Submission, Verdict
 from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, with_people

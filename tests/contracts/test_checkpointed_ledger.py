@@ -6,7 +6,7 @@ rows that it names, and must be what it was.
 
 import pytest
 
-from confide.budget import checkpoint
+from confide.budget.integrity import checkpoint
 from confide.budget.journal import Journal
 from contracts.ledger_contract import LedgerContract
 from contracts.policy_contract import PolicyContract

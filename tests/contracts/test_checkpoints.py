@@ -15,9 +15,9 @@ from checkpoints import (
     spent_at,
     tamper,
 )
-from confide.budget import checkpoint
-from confide.budget.anchor import Anchor
-from confide.budget.chain import row_hash
+from confide.budget.chain.chain import row_hash
+from confide.budget.integrity import checkpoint
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import LedgerFrozenError
 from ledgers import LINEAGE, SiteKey, open_ledger, released, request
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from confide.rows.duckdb import open_engine
+from confide.rows.copies.copies import UseCopies
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
-from confide.rows.prepared.copies import UseCopies
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import RowBound
 from confide.tables.filter import All, Between, Everything, IsIn
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Plain
 from contracts.engine_contract import EngineContract, exact
 from rows_world import DB, KEY, Database, ask, col, dataset, days, menu, random_database
 
@@ -136,9 +136,10 @@ def test_rows_at_the_same_place_are_kept_by_their_columns_in_both_ways(tmp_path)
     of, base = dataset(), random_database(23, events=20)
     folder = written(tmp_path, base)
     with pytest.MonkeyPatch.context() as patch:
-        from confide.rows import bounding, table_rows
-        from confide.rows.build import STAR, named, num, select
+        from confide.rows.cells import bounding
+        from confide.rows.cells.build import STAR, named, num, select
         from confide.rows.prepared import layouts
+        from confide.rows.relational import table_rows
 
         def one_place(rows, limbs, *, name="h"):
             del limbs

@@ -15,8 +15,8 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.geometric import geometric
-from confide.noise.mechanism import Mechanism
-from confide.plans.chi_squared import chi_squared_tail
+from confide.noise.mechanism import AddedNoise
+from confide.plans.estimation.chi_squared import chi_squared_tail
 from goodness_of_fit import p_value
 from seeded import SeededEntropy
 
@@ -30,14 +30,14 @@ GAUSSIAN = [
 every_sampler = pytest.mark.parametrize("noise", [*LAPLACE, *GAUSSIAN], ids=str)
 
 
-def rescaled(noise: Mechanism, factor: Fraction) -> Mechanism:
+def rescaled(noise: AddedNoise, factor: Fraction) -> AddedNoise:
     """Return noise whose scale (σ) is ``factor`` times as large."""
     if isinstance(noise, DiscreteLaplace):
         return DiscreteLaplace(scale=noise.scale * factor)
     return DiscreteGaussian(sigma_squared=noise.sigma_squared * factor**2)
 
 
-def fits(noise: Mechanism, *, count: int, sources: Callable[[int], Entropy]) -> bool:
+def fits(noise: AddedNoise, *, count: int, sources: Callable[[int], Entropy]) -> bool:
     """Return whether a sample fits the stated law, with one retry."""
     return any(
         p_value(noise.sample(count, entropy=sources(attempt)), cdf=noise.cdf) > 1e-4
@@ -53,13 +53,13 @@ def test_the_chi_squared_survival_function_is_right() -> None:
 
 
 @every_sampler
-def test_draws_fit_the_stated_law(noise: Mechanism) -> None:
+def test_draws_fit_the_stated_law(noise: AddedNoise) -> None:
     assert fits(noise, count=20_000, sources=SeededEntropy)
 
 
 @every_sampler
 @pytest.mark.parametrize("factor", [Fraction(11, 10), Fraction(10, 11)])
-def test_draws_do_not_fit_a_scale_ten_percent_off(noise: Mechanism, factor: Fraction) -> None:
+def test_draws_do_not_fit_a_scale_ten_percent_off(noise: AddedNoise, factor: Fraction) -> None:
     draws = noise.sample(20_000, entropy=SeededEntropy(3))
     assert p_value(draws, cdf=rescaled(noise, factor).cdf) < 1e-6
 
@@ -86,7 +86,7 @@ def law_of_two(gap: int, *, noise: DiscreteLaplace) -> float:
 
 @pytest.mark.audit
 @every_sampler
-def test_a_million_draws_fit_the_stated_law(noise: Mechanism) -> None:
+def test_a_million_draws_fit_the_stated_law(noise: AddedNoise) -> None:
     assert fits(noise, count=1_000_000, sources=lambda _: SystemEntropy())
 
 
@@ -94,7 +94,7 @@ def test_a_million_draws_fit_the_stated_law(noise: Mechanism) -> None:
 @every_sampler
 @pytest.mark.parametrize("factor", [Fraction(101, 100), Fraction(100, 101)])
 def test_a_million_draws_do_not_fit_a_scale_one_percent_off(
-    noise: Mechanism, factor: Fraction
+    noise: AddedNoise, factor: Fraction
 ) -> None:
     draws = noise.sample(1_000_000, entropy=SeededEntropy(3))  # power is shown once, for all
     assert p_value(draws, cdf=rescaled(noise, factor).cdf) < 1e-4
@@ -102,7 +102,7 @@ def test_a_million_draws_do_not_fit_a_scale_one_percent_off(
 
 @pytest.mark.audit
 @every_sampler
-def test_a_million_draws_have_the_stated_moments_and_no_memory(noise: Mechanism) -> None:
+def test_a_million_draws_have_the_stated_moments_and_no_memory(noise: AddedNoise) -> None:
     n = 1_000_000
     draws = noise.sample(n, entropy=SystemEntropy()).astype(np.float64)
     sd = noise.standard_deviation()

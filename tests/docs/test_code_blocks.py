@@ -86,7 +86,7 @@ def test_commands_stand_in_blocks_that_are_run():
 def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Path):
     from confide.files.dataset import read_dataset
     from confide.files.legal import read_legal
-    from confide.files.policy import read_policy
+    from confide.files.policy.policy import read_policy
     from confide.files.study import read_study
 
     titled = [block for block in blocks(page) if block.title]

@@ -173,3 +173,10 @@ def test_texts_name_only_what_can_be_installed_from_a_clone():
 def test_the_citation_names_the_version_that_is_installed():
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert f"\nversion: {confide.__version__}\n" in citation
+
+
+def test_the_readme_says_how_many_kinds_of_statistic_there_are():
+    from confide.statistics.registry import KINDS
+
+    told = (ROOT / "README.md").read_text("utf-8")
+    assert f"{len(KINDS)} kinds on a closed menu" in told

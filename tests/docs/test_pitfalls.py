@@ -7,9 +7,9 @@ import pytest
 from confide.errors import UnboundedError
 from confide.files.dataset import declare
 from confide.files.study import ask_from
-from confide.plans.allocate import make_plan
 from confide.plans.plan import Study
-from confide.rows.duckdb import open_engine
+from confide.plans.pricing.allocate import make_plan
+from confide.rows.engines.duckdb import open_engine
 
 
 def _dataset(folder, *, columns, one_row=False):

@@ -3,8 +3,8 @@
 import pytest
 
 from confide.budget import journal
-from confide.budget.acceptance import acceptance
-from confide.budget.consent_rows import ConsentRows
+from confide.budget.chain.consent_rows import ConsentRows
+from confide.budget.integrity.acceptance import acceptance
 from confide.budget.workflow import rules
 from unit.cli import test_approvals_of_lost_rows as suite
 from unit.release import test_withdrawn_for_the_whole_folder as whole

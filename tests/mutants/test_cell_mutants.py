@@ -9,17 +9,17 @@ from sqlglot import exp
 from confide.errors import EngineError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows import clean
-from confide.rows.duckdb import open_engine
+from confide.rows.cells import clean
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
 from confide.rows.sources import parquet
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
-from confide.tables.value import Ones
 from rows_world import KEY
 
 pytestmark = pytest.mark.mutant

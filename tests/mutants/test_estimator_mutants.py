@@ -18,7 +18,7 @@ from confide.learning import (
 )
 from confide.learning.columns import declared, label
 from confide.learning.in_memory import OUTCOME, column_of, frame_of
-from confide.rows.duckdb import DuckDBEngine
+from confide.rows.engines.duckdb import DuckDBEngine
 from left_behind import everything_carried
 
 pytestmark = pytest.mark.mutant

@@ -14,10 +14,10 @@ from confide.attacks.audit.searched import statistics_of_patients
 from confide.attacks.audit.sensitivity_search import exact_vectors, search
 from confide.privacy.unit import Entity
 from confide.statistics import STATISTICS, Survival
+from confide.tables.aggregates.factorized import FactorizedAggregate
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.pooled import PooledAggregate
 from confide.tables.bound_contributions import CellBound, RowBound
-from confide.tables.factorized import FactorizedAggregate
-from confide.tables.keyed import KeyedAggregate
-from confide.tables.pooled import PooledAggregate
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant

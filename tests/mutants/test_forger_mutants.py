@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget import anchor_line, desk, lengths
-from confide.budget.book import Book
-from confide.budget.chain import head_of
+from confide.budget import desk, lengths
+from confide.budget.accounts.book import Book
+from confide.budget.chain.chain import head_of
 from confide.budget.growth import Growth
+from confide.budget.integrity import anchor_line
 from confide.budget.policy import adoption
 from confide.budget.workflow import adopting, docket
 from confide.errors import ConfideError

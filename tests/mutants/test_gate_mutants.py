@@ -13,23 +13,23 @@ from confide.attacks.audit.generated_schema import schema
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import ContractError
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.events import recompute
 from confide.plans.plan import Plan, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
-from confide.release.keys import read_signing_key
-from confide.release.ledger_pin import make_keys
+from confide.release.site.keys import read_signing_key
+from confide.release.site.ledger_pin import make_keys
 from confide.report.rehearsal import rehearse
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import Count, Histogram, KeySelection, Variance, read_plan
 from confide.tables.bound_contributions import CellBound
 from confide.tables.source import Source, SourceKind

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from confide.drawing.charts.marks import Frame, plausible, row_of
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.mechanisms import coordinate
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.reuse import Summed
-from confide.plans.small_cells import FLAG, under_rule
+from confide.plans.soundness.small_cells import FLAG, under_rule
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count import figure as count_figure

@@ -8,12 +8,13 @@ import pytest
 
 from checkpoints import made
 from confide.budget import chained_ledger as module
-from confide.budget import checkpoint, head_check, journal, opening
-from confide.budget.anchor import Anchor
+from confide.budget import journal
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.inspection import Inspection
+from confide.budget.integrity import checkpoint, head_check, opening
+from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.inspection import Inspection
 from confide.budget.ledger import Reservation
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from contracts import test_checkpoints as suite
 from contracts.test_sqlite_ledger import TestSQLiteLedger as Suite
@@ -192,7 +193,7 @@ def test_a_check_outside_the_transaction_is_caught(tmp_path):
 
 def test_a_check_outside_the_transaction_of_a_blind_ledger_overspends(tmp_path, monkeypatch):
     """With both barriers gone the race is lost, so the race test can see it."""
-    from confide.budget import book
+    from confide.budget.accounts import book
 
     def grant_all(self, entry):
         self.requests.answer(book.key_of(entry), number=entry.number)

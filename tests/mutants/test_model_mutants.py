@@ -9,7 +9,7 @@ import pytest
 
 import classes_world
 from confide.attacks.audit.black_box import audit_scenario
-from confide.attacks.audit.models import (
+from confide.attacks.audit.trained.models import (
     MOST_EVENTS,
     Canary,
     model_scenario,
@@ -20,17 +20,18 @@ from confide.attacks.audit.models import (
     worst_canary,
 )
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans import link
-from confide.plans.descent import AskGradient, AskMoments, AskScores, Place
-from confide.rows import descent, patient_weights
-from confide.rows.descent import DescentRows
-from confide.rows.person_time import FollowUp
-from confide.tables import check_descent
+from confide.plans.rounds import link
+from confide.plans.rounds.descent import AskGradient, AskMoments, AskScores, Place
+from confide.rows.models import patient_weights
+from confide.rows.models.person_time import FollowUp
+from confide.rows.relational import descent
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates import check_descent
+from confide.tables.aggregates.check_descent import descent_sensitivity
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import RESIDUAL, UNIT, Family
 from confide.tables.expression import ColumnOf
 from models import AGGREGATE, columns
 from models import world as models_world
@@ -222,7 +223,7 @@ class Averaged:
 
 def test_gradients_normalised_by_the_actual_number_are_caught(monkeypatch) -> None:
     """Everybody's part changes when one patient more divides it; with others alike it adds up."""
-    from confide.attacks.audit import models
+    from confide.attacks.audit.trained import models
 
     real = models.patients
 

@@ -1,4 +1,5 @@
-"""Broken trainings of modules around the mathematics: each must be caught by a check that passes."""
+"""Broken trainings of modules around the mathematics: each must be caught by a check that
+passes."""
 
 import contextlib
 import logging
@@ -25,7 +26,7 @@ from confide.jobs.learning.per_patient_gradients import (  # noqa: E402
 )
 from confide.learning import DPModuleClassifier, module_classifier  # noqa: E402
 from confide.privacy.unit import Entity  # noqa: E402
-from confide.release import job_rounds  # noqa: E402
+from confide.release.jobs import job_rounds  # noqa: E402
 from module_gradients import gradients_of  # noqa: E402
 
 pytestmark = pytest.mark.mutant

@@ -1,4 +1,5 @@
-"""Policies and approvals broken where it matters; each must be caught by a test of the contracts."""
+"""Policies and approvals broken where it matters; each must be caught by a test of the
+contracts."""
 
 import inspect
 from dataclasses import replace
@@ -6,12 +7,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from confide.budget import desk, signatures
-from confide.budget.account import Account
+from confide.budget import desk
+from confide.budget.accounts.account import Account
+from confide.budget.chain import signatures
+from confide.budget.chain.readings import Moment
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
 from confide.budget.policy import adoption, rows, simulate
-from confide.budget.readings import Moment
 from confide.budget.workflow import acts, adopting, docket, rules
 from confide.budget.workflow.filed import Submissions
 from confide.errors import LedgerFrozenError

@@ -37,10 +37,10 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.events import mechanism_loss
 from confide.plans.plan import Question, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -59,12 +59,12 @@ from confide.statistics import (
     TableOne,
     TopCategory,
 )
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.square_root import first_columns
+from confide.tables.aggregates.value import Ones, Product
 from confide.tables.bound_contributions import CellOrder, RowBound
 from confide.tables.filter import Between, Not
 from confide.tables.schema import Dataset
-from confide.tables.square_root import first_columns
-from confide.tables.value import Ones, Product
 from exact_losses import chance_of_a_lone_key
 from seeded import SeededEntropy
 

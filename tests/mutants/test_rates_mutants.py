@@ -10,9 +10,9 @@ from confide.files import study as study_file
 from confide.plans.contribution import PerPatient
 from confide.privacy.unit import Entity
 from confide.statistics import Incidence, WeightedMean
+from confide.tables.aggregates.value import Centred, Plain
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
-from confide.tables.value import Centred, Plain
 from confide.workspace import open_study
 from seeded import SeededEntropy
 from small_clinic import make_clinic

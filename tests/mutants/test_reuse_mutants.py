@@ -4,9 +4,9 @@ import pytest
 
 import confide
 from cell_worlds import search
-from confide.budget.consent_rows import ConsentRows
-from confide.tables import cell_sums as rule
-from confide.tables import spans
+from confide.budget.chain.consent_rows import ConsentRows
+from confide.tables.aggregates import cell_sums as rule
+from confide.tables.conditions import spans
 from small_clinic import make_clinic
 from unit.release.test_consent_withdrawn import joined_with_a_growing_release
 

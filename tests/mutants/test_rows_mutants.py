@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import EngineError
-from confide.rows import bounding, stream
-from confide.rows.duckdb import open_engine
+from confide.rows.cells import bounding, stream
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.value import CentredSquare, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between, IsIn
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import CentredSquare, Plain
 from reference_engine import Reference
 from rows_world import (
     DB,

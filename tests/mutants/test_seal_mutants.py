@@ -1,4 +1,5 @@
-"""Gates that raise as they were raised at: each must be caught by the walk through what they carry."""
+"""Gates that raise as they were raised at: each must be caught by the walk through what they
+carry."""
 
 from functools import partial
 
@@ -7,7 +8,8 @@ import pytest
 
 from confide.errors import ReleaseFailedError
 from confide.learning.running import planned, run_in_parts, run_job
-from confide.release import job_rounds, passage
+from confide.release import passage
+from confide.release.jobs import job_rounds
 from counting_job import Counting, ThreeParts, clinic
 from left_behind import everything_carried
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from confide.budget import inspection, signatures
+from confide.budget.chain import signatures
+from confide.budget.integrity import inspection
 from confide.errors import ConfideError
 from unit.budget import test_signatures_in_chunks as suite
 

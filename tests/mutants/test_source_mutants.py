@@ -1,4 +1,5 @@
-"""Deliberately broken readers of sources, which the searches over every kind of source must reject."""
+"""Deliberately broken readers of sources, which the searches over every kind of source must
+reject."""
 
 import codecs
 from pathlib import Path
@@ -10,10 +11,10 @@ from sqlglot import exp
 from audits.test_L1_source_kinds import IDS, exceeding
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows import build, clean, physical, unenforced
-from confide.rows import duckdb as engine
-from confide.rows.physical import Physical
-from confide.rows.session import dropping_messages
+from confide.rows.cells import build, clean, physical, unenforced
+from confide.rows.cells.physical import Physical
+from confide.rows.cells.session import dropping_messages
+from confide.rows.engines import duckdb as engine
 from confide.rows.sources import (
     arrow_cells,
     delimited,
@@ -267,7 +268,8 @@ def test_the_fuzz_rejects_far_times_that_are_printed(
 def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """After a failure inside it the engine refuses every query; told for free, it tells of the cell."""
+    """After a failure inside it the engine refuses every query; told for free, it tells of the
+    cell."""
     monkeypatch.setattr(clean, "date_of_moment", lambda moment, **_: moment)
     native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     date = next(

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from confide.attacks.audit.training import Training, audit_training
+from confide.attacks.audit.trained.training import Training, audit_training
 from confide.errors import InvalidParameterError
 from seeded import SeededEntropy
 from trainers import (

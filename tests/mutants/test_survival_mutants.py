@@ -10,8 +10,8 @@ from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.sensitivity_search import exact_vectors, search
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity

@@ -3,8 +3,8 @@
 import pytest
 
 from confide.budget import chained_ledger
-from confide.budget.account import Account
-from confide.budget.lease import Lease
+from confide.budget.accounts.account import Account
+from confide.budget.stores.lease import Lease
 from confide.errors import PolicyError, ReleaseFailedError
 from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
 from ledger_policies import uncapped

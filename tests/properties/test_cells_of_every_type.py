@@ -19,15 +19,15 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import ConfideError
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Ones, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, QualityOf
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Table
 from confide.tables.schema import Kind as ColumnKind
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Ones, Plain
 from native_types import IN_ARROW, IN_DUCKDB, IN_FILES_ALONE, IN_MEMORY_ALONE, NativeType
 from rows_world import KEY, dataset
 from source_kinds import KINDS, Kind, Stored, opened, prepared
@@ -265,7 +265,8 @@ def merged(native: Native, folder: Path, ids: Sequence[Declared]) -> Iterator[st
 
 
 def moved(declared: Declared, answers: Any) -> Iterator[str]:
-    """Yield how an answer is not one plain cell for each plain patient, and one odd one a patient."""
+    """Yield how an answer is not one plain cell for each plain patient, and one odd one a
+    patient."""
     if isinstance(answers, str):
         yield answers
         return

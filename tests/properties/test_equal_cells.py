@@ -1,7 +1,8 @@
 """Equal cells become one value wherever they stand: of its rows, a cell says what it says alone.
 
 An engine reads 2,048 rows at a time into buffers that it uses again, and what it does not write
-there is the cell of somebody else.  So tables are longer than that, and their cells stand at random.
+there is the cell of somebody else.  So tables are longer than that, and their cells stand at
+random.
 """
 
 import random
@@ -13,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import parquet_bytes as files
-from confide.rows.build import own, select
-from confide.rows.table_rows import cleaned_rows
+from confide.rows.cells.build import own, select
+from confide.rows.relational.table_rows import cleaned_rows
 from confide.tables.schema import Column, Dataset, Table
 from confide.tables.schema import Kind as ColumnKind
 from confide.tables.source import Source, SourceKind
@@ -156,7 +157,8 @@ def by_hand() -> dict[str, files.Stored]:
 
 
 def in_bytes(folder: Path, kinds: Mapping[str, files.Stored]) -> Iterator[str]:
-    """Yield the types of files of which two equal cells became two values, or two ids one person."""
+    """Yield the types of files of which two equal cells became two values, or two ids one
+    person."""
     folder.mkdir(exist_ok=True)
     for name, kind in kinds.items():
         rows = [kind.cells[cell] for cell in drawn(len(kind.cells))]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from confide.privacy.unit import Entity
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import OneEvent
 from confide.tables.schema import Dataset
-from confide.tables.value import Plain
 from reference_engine import Reference
 from rows_world import (
     DB,
@@ -180,7 +180,8 @@ def test_whoever_withdrew_consent_is_in_no_answer_whatever_the_source(
 
 @pytest.mark.parametrize("kind", _kinds({"duckdb, NOCASE"}))
 def test_every_kind_of_source_counts_each_event_once(kind: Kind, tmp_path: Path) -> None:
-    """A list of more than 32 codes is joined: a text that ignores case would meet several of them."""
+    """A list of more than 32 codes is joined: a text that ignores case would meet several of
+    them."""
     if kind.needs:
         pytest.importorskip(kind.needs)
     assert list(differing(kind, tmp_path, entity=Entity.EVENT, text_ids=False, few=True)) == []

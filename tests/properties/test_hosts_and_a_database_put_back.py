@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget import inspection
+from confide.budget.integrity import inspection
 from ledger_policies import uncapped
 from ledgers import LINEAGE, TENTH, released, request, used
 from two_hosts import OPENING, POLICY, Hosts, Life, free_step

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.budget.chain.ledger_time import ledger_time, utc_now
 from confide.budget.ledger import Caps
-from confide.budget.ledger_time import ledger_time, utc_now
 from confide.errors import InvalidParameterError, PolicyError
 from ledgers import LINEAGE, NANO, TENTH, HandClock, open_ledger, released, remaining, terms, used
 

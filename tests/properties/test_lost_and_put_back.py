@@ -2,7 +2,7 @@
 
 import pytest
 
-from confide.budget import checkpoint
+from confide.budget.integrity import checkpoint
 from put_backs import Life
 
 SEEDS = (15, 67, 6, 38, 42)

@@ -1,4 +1,5 @@
-"""No reading of the clock, renaming, registering again or new snapshot lets a cap of any window grow."""
+"""No reading of the clock, renaming, registering again or new snapshot lets a cap of any window
+grow."""
 
 import datetime as dt
 from collections import defaultdict
@@ -7,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.budget.account import Account
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.rolling import Rolling
 from confide.budget.amount import Amount
-from confide.budget.counters import leaves_on
 from confide.budget.policy.adoption import adopted
-from confide.budget.rolling import Rolling
+from confide.budget.policy.counters import leaves_on
 from confide.errors import PolicyError
 from ledger_policies import asked_by, cap, policy, uncapped
 from ledgers import LINEAGE, NANO, HandClock, open_ledger

@@ -1,7 +1,8 @@
-"""Rows that models and jobs read: one unit more adds its own rows, moves no other, and no sum further.
+"""Rows that models and jobs read: one unit more adds its own rows, moves no other, and no sum
+further.
 
-Tables are drawn with values beyond bounds, nothing, duplicates, and several rows a patient; the unit
-is a patient or a row.
+Tables are drawn with values beyond bounds, nothing, duplicates, and several rows a patient; the
+unit is a patient or a row.
 """
 
 from collections import Counter
@@ -13,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.plans.descent import AskGradient, AskMoments, AskScores, Place
+from confide.plans.rounds.descent import AskGradient, AskMoments, AskScores, Place
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows import kept_rows as module
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
+from confide.rows.relational import kept_rows as module
+from confide.tables.aggregates.check_descent import descent_sensitivity
+from confide.tables.aggregates.descent_terms import SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent_terms import SCORE_BINS, UNIT
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records
 from confide.tables.relation import Relation

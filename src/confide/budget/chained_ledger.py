@@ -12,17 +12,21 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from confide.budget.account import Account
-from confide.budget.account_record import caps_json
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.account_record import caps_json
+from confide.budget.accounts.file_caps import is_raised
+from confide.budget.accounts.held import Held, key_of
+from confide.budget.accounts.lost_lineages import UNKNOWN
+from confide.budget.accounts.lost_terms import NOTHING_TOLD
+from confide.budget.accounts.request_row import row_fields
+from confide.budget.accounts.required_terms import as_lost, require_same_terms, require_terms
 from confide.budget.amount import Amount
-from confide.budget.chain import Chain, Signer
-from confide.budget.counters import ROLLING, Occasion, shares
+from confide.budget.chain.chain import Chain, Signer
+from confide.budget.chain.identity import SiteFolder
+from confide.budget.chain.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.dead import GONE, Unheld
 from confide.budget.desk import Desk
 from confide.budget.entry import COUNTS_FROM, FORWARD, OVER
-from confide.budget.file_caps import is_raised
-from confide.budget.held import Held, key_of
-from confide.budget.identity import Site
 from confide.budget.journal import Journal
 from confide.budget.ledger import (
     Caps,
@@ -35,10 +39,8 @@ from confide.budget.ledger import (
     StoredRelease,
 )
 from confide.budget.ledger_reading import LedgerReading
-from confide.budget.ledger_time import Clock, SystemClock, charged_year
 from confide.budget.lengths import require_reason
-from confide.budget.lost_lineages import UNKNOWN
-from confide.budget.lost_terms import NOTHING_TOLD
+from confide.budget.policy.counters import ROLLING, Occasion, shares
 from confide.budget.refusals import (
     burned,
     exhausted,
@@ -57,9 +59,7 @@ from confide.budget.refusals import (
     unopened,
     withheld,
 )
-from confide.budget.request_row import row_fields
-from confide.budget.required_terms import as_lost, require_same_terms, require_terms
-from confide.budget.store import Store
+from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
@@ -79,7 +79,7 @@ class ChainedLedger(LedgerReading):
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock | None = None,
-        site: Site | None = None,
+        site: SiteFolder | None = None,
     ) -> None:
         """Open the ledger, or make a new one, and check all of it.
 
@@ -356,10 +356,7 @@ class ChainedLedger(LedgerReading):
         self._move(number, kind="burned", incident=why)
 
     def _give_back(self, number: int, why: str) -> None:
-        """Give back a charge under which nothing was read; not one that lost rows may have read."""
-        if number < self._journal.book.accepted:  # its officer went on by an earlier version
-            self._move(number, kind="reading")  # and is burned when it is next looked at
-            return
+        """Give back a charge under which nothing was read."""
         self._move(number, kind="cancelled", reason=why)
         held = self._journal.held(number)
         self._count(held, sign=-1)

@@ -7,7 +7,8 @@ checks again when it takes in the row, so that nobody can write past the rules.
 confirms, after which rolling windows let go of what they no longer hold.
 """
 
-from confide.budget.chain import Signer
+from confide.budget.accounts.required_terms import require_policy_terms
+from confide.budget.chain.chain import Signer
 from confide.budget.consent_desk import ConsentDesk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry
@@ -16,11 +17,10 @@ from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.refusals import exhausted, uncapped, undecided
 from confide.budget.requester import requester
-from confide.budget.required_terms import require_policy_terms
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
 from confide.budget.workflow.rules import (
-    Claim,
+    PolicyClaim,
     Refused,
     decision_problem,
     may_withhold,
@@ -307,13 +307,13 @@ class Desk:
         with self._journal.transaction():
             return self._journal.book.readings.lapsed
 
-    def requester(self, lineage: str, *, claim: Claim, request_key: str) -> str:
+    def requester(self, lineage: str, *, claim: PolicyClaim, request_key: str) -> str:
         """Return for whom a plan is run; the claim's analyst where nobody else has approval."""
         with self._journal.transaction():
             now, book = self._journal.moment(), self._journal.book
             return requester(book, lineage, claim=claim, request_key=request_key, now=now)
 
-    def admission(self, lineage: str, *, claim: Claim) -> int | Refused:
+    def admission(self, lineage: str, *, claim: PolicyClaim) -> int | Refused:
         """Return the request that would admit a charge now, 0 where none is needed, or why not."""
         with self._journal.transaction():
             now = self._journal.moment()

@@ -16,31 +16,31 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from confide.budget.acceptance import acceptance, burn, under_way
+from confide.budget.accounts.awaited import guards, guards_of
+from confide.budget.accounts.book import Book
+from confide.budget.accounts.held import Held
 from confide.budget.amount import Amount
-from confide.budget.anchor import Anchor
-from confide.budget.awaited import guards, guards_of
-from confide.budget.book import Book
-from confide.budget.chain import Event, SignedHead, Signer, canonical, row_hash, sign_head
+from confide.budget.chain.chain import Event, SignedHead, Signer, canonical, row_hash, sign_head
+from confide.budget.chain.identity import SiteFolder
+from confide.budget.chain.key_history import rotation_message
+from confide.budget.chain.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.chain.readings import Moment
 from confide.budget.entry import follows_reading
-from confide.budget.head_check import HeadCheck
-from confide.budget.held import Held
-from confide.budget.identity import Site
-from confide.budget.inspection import (
+from confide.budget.integrity.acceptance import acceptance, burn, under_way
+from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.head_check import HeadCheck
+from confide.budget.integrity.inspection import (
     Inspection,
     current_head,
     inspect,
     told,
     unsigned_head,
 )
-from confide.budget.keeping import Keeper
-from confide.budget.key_history import rotation_message
-from confide.budget.ledger_time import Clock, ledger_time, utc_now
+from confide.budget.integrity.keeping import Keeper
+from confide.budget.integrity.opening import look
 from confide.budget.lengths import require_reason, require_short
-from confide.budget.opening import look
-from confide.budget.readings import Moment
 from confide.budget.refusals import require_act, require_none_under_way
-from confide.budget.store import Store
+from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import (
     NAMED,
     SIGNED,
@@ -71,7 +71,7 @@ class Journal:
         signer: Signer,
         recompute: Callable[[str], Amount],
         clock: Clock,
-        site: Site | None = None,
+        site: SiteFolder | None = None,
     ) -> None:
         """Migrate the store and inspect all of it; see :class:`ChainedLedger`."""
         self.signer, self._recompute, self._clock = signer, recompute, clock

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from confide.budget.amount import Amount, require_units
-from confide.budget.chain import Chain, Signer
+from confide.budget.chain.chain import Chain, Signer
 from confide.budget.entry import (
     Charge,
     CountingNow,

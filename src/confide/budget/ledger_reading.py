@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from confide.budget.account import Account
-from confide.budget.account_summary import summary
-from confide.budget.book import Book
-from confide.budget.counters import Occasion, counter_name
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.account_summary import summary
+from confide.budget.accounts.book import Book
+from confide.budget.accounts.held import GROWTH, PLAN, SNAPSHOT, STUDY, Held, mark
+from confide.budget.chain.identity import Identity
 from confide.budget.entry import OVER, CountingNow, State, entry_with
-from confide.budget.held import GROWTH, PLAN, SNAPSHOT, STUDY, Held, mark
-from confide.budget.identity import Identity
 from confide.budget.journal import Journal
 from confide.budget.ledger import Entry, Growth, Head, Spent
+from confide.budget.policy.counters import Occasion, counter_name
 from confide.budget.workflow.submission import Decision
 from confide.errors import LedgerFrozenError
 

@@ -6,11 +6,11 @@
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
-from confide.budget.account import Account
+from confide.budget.accounts.account import Account
+from confide.budget.accounts.held import Held
+from confide.budget.accounts.required_terms import require_same_terms
 from confide.budget.amount import Amount
-from confide.budget.counters import ROLLING, YEAR, Occasion, kind_of, window_of, year_of
 from confide.budget.growth import Growth, Step
-from confide.budget.held import Held
 from confide.budget.ledger import (
     Charge,
     ChargeRequest,
@@ -20,9 +20,9 @@ from confide.budget.ledger import (
     State,
 )
 from confide.budget.policy.adoption import Adopted
+from confide.budget.policy.counters import ROLLING, YEAR, Occasion, kind_of, window_of, year_of
 from confide.budget.policy.policy import Policy, Window
-from confide.budget.required_terms import require_same_terms
-from confide.budget.store import Store
+from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import ADOPTED, OFFICER, Officers, silent, unsigned
 from confide.budget.workflow.acts import officers as officers_of
 from confide.budget.workflow.rules import Refused

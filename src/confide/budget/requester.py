@@ -10,12 +10,14 @@ no, or asked where nobody's approval is needed, pays for nobody.
 import itertools
 from dataclasses import replace
 
-from confide.budget.book import Book
-from confide.budget.readings import Moment
-from confide.budget.workflow.rules import Claim
+from confide.budget.accounts.book import Book
+from confide.budget.chain.readings import Moment
+from confide.budget.workflow.rules import PolicyClaim
 
 
-def requester(book: Book, lineage: str, *, claim: Claim, request_key: str, now: Moment) -> str:
+def requester(
+    book: Book, lineage: str, *, claim: PolicyClaim, request_key: str, now: Moment
+) -> str:
     """Return for whom a plan is run.
 
     Args:

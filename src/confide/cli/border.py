@@ -214,7 +214,7 @@ def log_file() -> Path:
 
 
 def _log(error: Exception, *, incident: str, log: Path) -> None:
-    from confide.release.incidents import write_incident
+    from confide.release.site.incidents import write_incident
 
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_incident(log, incident, error)

@@ -12,7 +12,7 @@ import typer
 from confide.cli.output import Json, Output, Quiet, plain, say, table, write
 
 if TYPE_CHECKING:
-    from confide.release.survey import Survey
+    from confide.release.survey.survey import Survey
     from confide.service.surveys.design import DesignedSurvey
     from confide.service.surveys.encode import Encoded
     from confide.service.surveys.estimate import EstimatedSurvey
@@ -119,7 +119,7 @@ def _show_design(made: "DesignedSurvey") -> None:
 def _ask(declared: "Survey") -> dict[str, str]:
     """Ask one respondent, on standard error, so that standard output holds the report alone."""
     from confide.drawing.words import load_words
-    from confide.report.survey_words import promised, told
+    from confide.report.wording.survey_words import promised, told
 
     words, said = load_words("en"), typer.get_text_stream("stdin")  # once: it reads ahead
     for sentence in promised(declared, words=words):

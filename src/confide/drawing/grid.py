@@ -15,7 +15,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Mechanism
-from confide.tables.factorized import STEPS
+from confide.tables.aggregates.factorized import STEPS
 from confide.tables.schema import Dataset
 
 

@@ -12,6 +12,7 @@ from typing import assert_never
 from confide.drawing.conditions import condition_text, expression_text, label, value_text
 from confide.drawing.words import Words
 from confide.plans.plan import Measurement, Plan, Statistic
+from confide.tables.conditions.unknown import beyond, can_be_unknown
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -26,7 +27,6 @@ from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
-from confide.tables.unknown import beyond, can_be_unknown
 
 _MOST_BINS = 12
 _MOST_NAMES = 20

@@ -18,8 +18,8 @@ from confide.errors import (
     UnboundedError,
     UnknownNameError,
 )
-from confide.files.private_places import PrivatePlaces
-from confide.files.public_table import public_table
+from confide.files.public.private_places import PrivatePlaces
+from confide.files.public.public_table import public_table
 from confide.files.texts import Bound, Counting, Positive, Section, beside
 from confide.files.units import UnitsSection, read_codes, read_units
 from confide.public_csv import csv_lines

@@ -14,14 +14,14 @@ from pydantic import Field
 
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.per_patient.caps import patient_caps
-from confide.budget.place import Place, SQLitePlace
 from confide.budget.policy.policy import Policy
+from confide.budget.stores.place import Place, SQLitePlace
 from confide.errors import ContractError, in_file
+from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.omop import without_no_concept
-from confide.files.private_places import PrivatePlaces, declared_places, with_source
-from confide.files.spines import ShapeFile, SpineSection, read_spines, shape_files
+from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
@@ -32,7 +32,7 @@ from confide.privacy.amount import atto, nano
 from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.release.certificate import Issuer
+from confide.release.certificate.certificate import Issuer
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
@@ -154,7 +154,7 @@ class DeclaredDataset:
 
     def outlines(self, plan: Plan) -> "Maps":
         """Return the outlines that the figures of a plan draw; ContractError if one is broken."""
-        from confide.files.shapes import outlines_for
+        from confide.files.areas.shapes import outlines_for
 
         return outlines_for(plan, shapes=self.shapes) if self.shapes else {}
 
@@ -301,7 +301,7 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
     Raises:
         ContractError: If there are both or neither, or the two files promise different things.
     """
-    from confide.files.policy import read_policy
+    from confide.files.policy.policy import read_policy
 
     if bool(file.policy) == (file.caps is not None):
         raise ContractError(

@@ -6,7 +6,7 @@
 from fractions import Fraction
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.calibrate_to_error import (
+from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
     MedianShare,

@@ -5,7 +5,7 @@ from typing import Literal, assert_never
 
 from pydantic import Field
 
-from confide.budget.place import Place, PostgresPlace, SQLitePlace
+from confide.budget.stores.place import Place, PostgresPlace, SQLitePlace
 from confide.errors import ContractError
 from confide.files.texts import Section
 

@@ -15,7 +15,7 @@ from typing import Any
 from confide.errors import UnknownNameError
 from confide.files.dataset import DatasetFile
 from confide.files.legal import LegalFile
-from confide.files.policy_sections import PolicyFile
+from confide.files.policy.policy_sections import PolicyFile
 from confide.files.study import StudyFile
 from confide.files.texts import Section
 

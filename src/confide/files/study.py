@@ -15,16 +15,16 @@ from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, r
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, with_conditions
 from confide.files.period import PeriodSection, in_period, named_study
-from confide.files.private_places import PrivatePlaces
-from confide.files.public_tables import with_public_files
+from confide.files.public.private_places import PrivatePlaces
+from confide.files.public.public_tables import with_public_files
 from confide.files.superseded import superseded
 from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate

@@ -5,7 +5,7 @@ from pathlib import Path
 from confide.errors import ContractError, VerificationError
 from confide.files.texts import beside
 from confide.plans.plan import Superseded
-from confide.release.verify import read_certificate
+from confide.release.verify.verify import read_certificate
 
 
 def superseded(named: str | None, *, of: Path) -> Superseded | None:

@@ -13,7 +13,7 @@ from typing import Any
 from confide.errors import ContractError, UnknownNameError
 from confide.files.texts import _date
 from confide.statistics.section import exact
-from confide.tables.conditions import require_possible
+from confide.tables.conditions.conditions import require_possible
 from confide.tables.expression import Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.grid import on_grid

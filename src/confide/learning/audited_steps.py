@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.attacks.audit.training import Floats, Training
+from confide.arrays import Floats
+from confide.attacks.audit.trained.training import Training
 from confide.jobs.learning.dp_sgd import REACH
 from confide.jobs.learning.per_patient_gradients import scaled, whole
 from confide.jobs.learning.poisson_sampler import PoissonSampler

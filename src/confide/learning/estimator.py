@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.learning.columns import (
     Bounds,
@@ -30,7 +31,6 @@ from confide.privacy.odds import require_sayable
 from confide.privacy.unit import Entity
 from confide.workspace import Workspace, open_workspace
 
-Floats: TypeAlias = NDArray[np.float64]
 Terms: TypeAlias = Callable[[Feature, NDArray[Any]], list[Floats]]
 
 ROW_BY_ROW = "rows"

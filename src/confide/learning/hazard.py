@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, text_of
 from confide.learning.containers import cells
-from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, require_outcomes
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -31,7 +31,7 @@ from confide.learning.model import (
     values_of,
 )
 from confide.privacy.exact import Number, exact
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 
 
 class DPHazardRegression(DPModel):

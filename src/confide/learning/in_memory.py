@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ContractError
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.learning.columns import Feature, label, numbers, plain
 from confide.learning.containers import cells, columns_of
 from confide.learning.ledger_folder import ledger_folder
-from confide.release.keys import read_order_key
 from confide.release.quiet import no_warnings
+from confide.release.site.keys import read_order_key
 from confide.rows.sources.object_cells import object_id
 
 ROWS, PATIENT, OUTCOME = "rows", "patient", "outcome"

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.learning.columns import Bounds, Feature, declared
-from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -25,7 +25,7 @@ from confide.learning.model import (
     values_of,
 )
 from confide.privacy.exact import Number
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 
 
 class DPLinearRegression(DPModel):

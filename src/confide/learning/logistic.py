@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
 from confide.learning.columns import Bounds, Feature, labels_of
-from confide.learning.estimator import Floats
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -29,10 +29,10 @@ from confide.learning.model import (
     rho_of,
     values_of,
 )
-from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Plan
+from confide.plans.rounds.one_shot import one_look_is_better
 from confide.privacy.exact import Number, exact
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 from confide.workspace import Workspace
 
 METHODS = ("rounds", "one-shot", "auto")

@@ -15,13 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.learning.columns import (
     Feature,
     encoded,
 )
 from confide.learning.conventions import not_fitted
-from confide.learning.estimator import Estimator, Floats, whose
+from confide.learning.estimator import Estimator, whose
 from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast

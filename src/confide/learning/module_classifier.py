@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.learning.columns import (
     Bounds,
@@ -32,7 +33,7 @@ from confide.learning.columns import (
     labels_of,
 )
 from confide.learning.conventions import not_fitted
-from confide.learning.estimator import Estimator, Floats, whose
+from confide.learning.estimator import Estimator, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
@@ -44,8 +45,8 @@ from confide.privacy.amount import amount
 from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.release.job_certificate import JobRelease
-from confide.release.seal import sealing
+from confide.release.jobs.job_certificate import JobRelease
+from confide.release.site.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.files.dataset import AmountSection, amount_nano
 from confide.files.texts import read_section
@@ -35,7 +36,7 @@ from confide.learning.columns import (
     made_up_rows,
 )
 from confide.learning.conventions import not_fitted
-from confide.learning.estimator import ROW_BY_ROW, Estimator, Floats, stacked
+from confide.learning.estimator import ROW_BY_ROW, Estimator, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
@@ -44,7 +45,7 @@ from confide.privacy.amount import from_nano
 from confide.privacy.exact import Number
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

@@ -5,24 +5,24 @@ from collections.abc import Callable
 
 from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.job import Job, JobPlan, plan_job
 from confide.plans.plan import Study
 from confide.privacy.exact import Number, exact
 from confide.release.approval import analyst_of, authority_of
-from confide.release.commitment import published
-from confide.release.incidents import log_incident
-from confide.release.job_answer import is_answer
-from confide.release.job_certificate import JobRelease, certified_job
-from confide.release.job_gate import JobGate, RunnableJob
-from confide.release.job_rounds import InParts, release_in_parts
+from confide.release.jobs.job_answer import is_answer
+from confide.release.jobs.job_certificate import JobRelease, certified_job
+from confide.release.jobs.job_gate import JobGate, RunnableJob
+from confide.release.jobs.job_rounds import InParts, release_in_parts
 from confide.release.published import key_of_plan
 from confide.release.refusal import told_in_epsilon
-from confide.release.rotation import signing_key
-from confide.release.seal import sealing
-from confide.release.snapshot import Snapshot
+from confide.release.site.commitment import published
+from confide.release.site.incidents import log_incident
+from confide.release.site.rotation import signing_key
+from confide.release.site.seal import sealing
+from confide.release.site.snapshot import Snapshot
 from confide.workspace import Workspace
 
 
@@ -108,7 +108,7 @@ def run_in_parts(
     """Charge once, run part by part from where an earlier run stopped, certify.
 
     Arguments are those of :func:`run_job`; ``runner`` is what runs the job.  Raises what
-    :func:`confide.release.job_rounds.release_in_parts` does.
+    :func:`confide.release.jobs.job_rounds.release_in_parts` does.
     """
 
     def through(watched: Callable[[str], None]) -> StoredRelease:

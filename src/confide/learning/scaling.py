@@ -16,7 +16,7 @@ from confide.learning.columns import (
 from confide.learning.containers import columns_of, names_of, width_of
 from confide.learning.conventions import Conventions, require_width
 from confide.release.quiet import no_warnings
-from confide.release.seal import sealing
+from confide.release.site.seal import sealing
 
 
 class PublicScaler(Conventions):

@@ -15,4 +15,4 @@ from typing import TypeAlias
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 
-Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian
+AddedNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian

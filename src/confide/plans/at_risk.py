@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from confide.errors import ContractError
 from confide.plans.person_time import Per, step_of
 from confide.plans.public_numbers import PublicNumber, in_order
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Predicate
-from confide.tables.known import where_told
 from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.plans.contribution import question
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     Share,
     median_error,
@@ -35,14 +35,14 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.value import Centred, Ones
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, centre
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Centred, Ones
 
 _TYPICAL = 1 / 3
 """Assumed distance of a mean from the centre, as a share of h; fixed, never taken from data."""

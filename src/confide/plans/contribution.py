@@ -14,11 +14,11 @@ from confide.errors import ContractError, UnboundedError
 from confide.noise.set_selection import require_size
 from confide.plans.plan import Question
 from confide.privacy.unit import Entity
+from confide.tables.aggregates.shapes import Measured, Ranked
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression
 from confide.tables.relation import constant_per_patient
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Measured, Ranked
 
 
 class Counted(enum.Enum):

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from confide.plans.canonical import digest
 from confide.plans.plan import Plan
-from confide.tables.shapes import Growing
+from confide.tables.aggregates.shapes import Growing
 
 
 def grown_to(plan: Plan) -> int | None:

@@ -35,8 +35,8 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregates.shapes import Measured
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Measured
 
 # Ids name the published files, also on disks that do not tell capitals apart.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -6,10 +6,15 @@
 import getpass
 
 from confide.budget.ledger import Entry, Ledger
-from confide.budget.workflow.rules import Claim, Refused
+from confide.budget.workflow.rules import PolicyClaim, Refused
 from confide.budget.workflow.submission import Verdict
 from confide.plans.plan import Priced
-from confide.release.authority import NO_AUTHORITY, Authority, Decision, PolicyNamed
+from confide.release.certificate.authority import (
+    NO_AUTHORITY,
+    Authority,
+    BoundDecision,
+    PolicyNamed,
+)
 from confide.release.published import key_of_plan
 
 
@@ -41,9 +46,9 @@ def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
     return ledger.desk.admission(plan.dataset.lineage, claim=_claim(plan, analyst=analyst))
 
 
-def _claim(plan: Priced, *, analyst: str) -> Claim:
+def _claim(plan: Priced, *, analyst: str) -> PolicyClaim:
     study = plan.study
-    return Claim(
+    return PolicyClaim(
         analyst=analyst,
         plan_digest=plan.digest(),
         tier=study.tier,
@@ -61,7 +66,7 @@ def authority_of(ledger: Ledger, entry: Entry) -> Authority:
     adopted = ledger.desk.version(entry.lineage, digest=entry.policy)
     named = PolicyNamed(id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest)
     decisions = [
-        Decision(role=each.role, decision="approved", at=each.at, why=each.reason)
+        BoundDecision(role=each.role, decision="approved", at=each.at, why=each.reason)
         for submission in ledger.desk.submissions(entry.lineage)
         for each in submission.decisions
         if submission.number == entry.submission and each.verdict is Verdict.APPROVE

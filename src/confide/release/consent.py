@@ -37,8 +37,8 @@ from confide.budget.workflow.acts import Officers
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.release.approval import login
-from confide.release.keys import read_order_key
-from confide.release.site_ledger import PATIENTS
+from confide.release.site.keys import read_order_key
+from confide.release.site.site_ledger import PATIENTS
 from confide.rows.engine import Engine
 from confide.tables.schema import Dataset
 
@@ -96,7 +96,7 @@ def require_same_consent(withdrawn: Withdrawn, *, folder: Path, ledger: Ledger) 
     """Refuse to read once others withdrew than those whom the engine leaves out.
 
     Asked when the charge is reserved: whoever withdraws later finds that entry under way, and in
-    the ledger it is then of neither before nor after (:mod:`confide.budget.consent_rows`).
+    the ledger it is then of neither before nor after (:mod:`confide.budget.chain.consent_rows`).
 
     Args:
         withdrawn: Whom the engine leaves out.
@@ -156,8 +156,8 @@ def withdraw(
             done, and that the rest needs the same again.
         LedgerFrozenError: If the patients' records are not whole; nothing was done.
     """
+    from confide.rows.copies.copies import PREPARED
     from confide.rows.prepared.build import delete_copies
-    from confide.rows.prepared.copies import PREPARED
 
     if dataset.unit.entity in (Entity.EVENT, Entity.HOSPITAL):
         raise ContractError(

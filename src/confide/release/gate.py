@@ -53,21 +53,21 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import canonical_bytes
-from confide.plans.descent import next_ask
 from confide.plans.events import events_json, free_json
 from confide.plans.growth import appended, continued, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
-from confide.plans.soundness import require_sound
-from confide.release.certificate import guarantee_of
+from confide.plans.rounds.descent import next_ask
+from confide.plans.soundness.soundness import require_sound
+from confide.release.certificate.certificate import guarantee_of
 from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
-from confide.release.passage import Answer, Answering, Passage
+from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.release.patients import AdmittedRows, EverybodysRows, require_caps_in_force, rows_of
 from confide.release.published import refuse_alike
 from confide.rows.engine import Engine, Exact, ExactAggregates, exact_vector
-from confide.tables.shapes import Asked, InRounds, parts
+from confide.tables.aggregates.shapes import Asked, InRounds, parts
 
 _SALT = 16  # octets
 
@@ -254,7 +254,7 @@ class Gate:
         *,
         before: StoredRelease | None,
         progress: Callable[[str], None],
-    ) -> Answer:
+    ) -> BoughtAnswer:
         progress("read")
         exact, members = rows.read(asked_of(plan))
         progress("noise")
@@ -262,7 +262,7 @@ class Gate:
             noisy = self._randomize(plan, exact)
         else:
             noisy = self._grow(plan, exact, before=read_payload(before.payload))
-        return Answer(payload=noisy.payload(), members=members)
+        return BoughtAnswer(payload=noisy.payload(), members=members)
 
     def _randomize(self, plan: Plan, exact: ExactAggregates) -> NoisyAggregates:
         answers = iter(exact.reveal_to_gate())

@@ -3,9 +3,10 @@
 *Definition.*  Under each such cap stands what everybody was charged so far: the whole loss of
 charges that left nobody out and of rows that are lost, and of every other what its plan charges
 whatever a patient's rows are.  A plan is refused when that and the least which somebody counted in
-one of its numbers pays (:mod:`confide.plans.least_charge`) pass the cap together: that number would
-be noise about 0, for the price of a number about patients.  Patients who were left out of a release
-that charged everybody may have more left; a number of them alone is not what was asked for.
+one of its numbers pays (:mod:`confide.plans.pricing.least_charge`) pass the cap together: that
+number would be noise about 0, for the price of a number about patients.  Patients who were left out
+of a release that charged everybody may have more left; a number of them alone is not what was asked
+for.
 
 *Privacy:* a function of rows of the ledger and of the plan.  No membership file is read, so nothing
 here depends on who was left out, or on what a burned entry came to: it counts with what its plan
@@ -21,9 +22,9 @@ from fractions import Fraction
 from confide.budget.entry import OVER, Entry, State
 from confide.budget.ledger import Ledger
 from confide.errors import BudgetExhaustedError, ContractError
-from confide.plans.individual import for_everybody, whole_loss
-from confide.plans.least_charge import LeastCharge, least_charges
 from confide.plans.plan import Plan
+from confide.plans.pricing.individual import for_everybody, whole_loss
+from confide.plans.pricing.least_charge import LeastCharge, least_charges
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap, enforced
 from confide.statistics import read_plan
 from confide.tables.schema import Dataset

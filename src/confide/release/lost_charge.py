@@ -10,7 +10,7 @@ answered: the row that held the digest of its answer is gone.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from confide.budget.chain import Event
+from confide.budget.chain.chain import Event
 from confide.budget.ledger import Entry, Ledger
 from confide.plans.canonical import Json
 

@@ -16,10 +16,10 @@ from confide.plans.estimates import COUNTS, MAY_BE_LOW, MAY_BE_OFF, Estimate
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Noisy, Plan, Study
 from confide.plans.simulation import Simulation
-from confide.plans.small_cells import Answered, under_rule
+from confide.plans.soundness.small_cells import Answered, under_rule
 from confide.statistics import read_plan
+from confide.tables.aggregates.shapes import Keyed, Ranked
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Keyed, Ranked
 
 FORMAT = "confide-noisy-1"
 

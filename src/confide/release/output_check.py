@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from confide.errors import VerificationError
 from confide.plans.canonical import Json
 from confide.plans.house_rule import HouseRule
-from confide.plans.small_cells import COUNTED, FLAG
+from confide.plans.soundness.small_cells import COUNTED, FLAG
 from confide.release.export import lines_of
 
 THRESHOLD = HouseRule.ACRO.least

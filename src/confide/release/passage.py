@@ -40,13 +40,13 @@ from confide.budget.ledger import (
 )
 from confide.errors import ReleaseFailedError
 from confide.noise.entropy import Entropy
-from confide.release.incidents import charged_already, stored_already
 from confide.release.quiet import no_warnings
-from confide.release.seal import sealed, stop_of
+from confide.release.site.incidents import charged_already, stored_already
+from confide.release.site.seal import sealed, stop_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BoughtAnswer:
     """What a charge bought.
 
     Attributes:
@@ -59,7 +59,7 @@ class Answer:
 
 
 _Admitted = TypeVar("_Admitted")
-Answering: TypeAlias = Callable[[], Answer]
+Answering: TypeAlias = Callable[[], BoughtAnswer]
 """Reads rows and hides them; called once, after it is recorded that reading begins."""
 
 
@@ -107,7 +107,7 @@ class Passage:
         self,
         request: ChargeRequest,
         *,
-        answer: Answer,
+        answer: BoughtAnswer,
         admit: Callable[[Reservation], object],
         progress: Callable[[str], None],
     ) -> StoredRelease:
@@ -195,7 +195,7 @@ class Passage:
         self,
         held: Reservation,
         *,
-        answer: Answer,
+        answer: BoughtAnswer,
         admit: Callable[[Reservation], object],
         progress: Callable[[str], None],
     ) -> Entry:
@@ -218,7 +218,7 @@ class Passage:
             entry = self._committed(held, answer=answer)
         raise charged_already(stopped, entry=entry.number, state=State.COMMITTED)
 
-    def _committed(self, held: Reservation, *, answer: Answer) -> Entry:
+    def _committed(self, held: Reservation, *, answer: BoughtAnswer) -> Entry:
         """Take a request from wherever it stands to its answer."""
         if self.ledger.entry(held.entry.number).state is State.RESERVED:
             self.ledger.start_reading(held)

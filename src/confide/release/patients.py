@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from confide.budget.entry import Entry
 from confide.budget.ledger import Ledger
-from confide.budget.per_patient.bill import Bill, Bound, Charged
+from confide.budget.per_patient.bill import Bill, PatientsCharged, SpendCap
 from confide.budget.per_patient.caps import patient_caps
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.policy.adoption import Adopted
 from confide.errors import ContractError, EngineError, PolicyError
 from confide.noise.entropy import Entropy
-from confide.plans.individual import WholeLoss, individual_losses
 from confide.plans.plan import Plan
+from confide.plans.pricing.individual import WholeLoss, individual_losses
 from confide.privacy.individual import enforced
 from confide.release.left_out import require_somebody
 from confide.rows.engine import Engine, ExactAggregates, PersonSums
+from confide.tables.aggregates.shapes import Asked
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Asked
 
 NONCE = 32
 
@@ -186,12 +186,12 @@ class AdmittedRows:
         finally:
             rows.close()
 
-    def _charged(self, rows: PersonSums) -> Charged:
+    def _charged(self, rows: PersonSums) -> PatientsCharged:
         if self.opened is not None:  # paid for, or left out, when it was opened
             out = self.store.left_out_of(
                 self.ledger, opened=self.opened, roster=rows.roster, identities=rows.identities
             )
-            return Charged(left_out=out, tag="")
+            return PatientsCharged(left_out=out, tag="")
         who, losses = rows.losses(individual_losses(self.plan))
         bill = Bill(
             everybody=self._everybody(),
@@ -208,10 +208,10 @@ class AdmittedRows:
             nonce=self.entropy.octets(NONCE).tobytes(),
         )
 
-    def _bounds(self) -> tuple[Bound, ...]:
+    def _bounds(self) -> tuple[SpendCap, ...]:
         of = self.plan.dataset
         return tuple(
-            Bound(
+            SpendCap(
                 window=cap.window,
                 femto=enforced(cap, adjacency=of.adjacency, measure=of.measure),
                 cap=cap.id,

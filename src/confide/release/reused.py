@@ -21,14 +21,15 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
-from confide.plans.small_cells import under_rule
-from confide.release.certificate import Issuer, guarantee_of, signed
+from confide.plans.soundness.small_cells import under_rule
+from confide.release.certificate.certificate import Issuer, guarantee_of, signed
+from confide.release.certificate.facts import public_facts
+from confide.release.certificate.form import VERSION
+from confide.release.certificate.software import software
+from confide.release.certificate.statement import release_of
 from confide.release.export import tables_of
-from confide.release.facts import public_facts
-from confide.release.keys import SigningKey
 from confide.release.noisy import NoisyAggregates, flagged, read_payload, shows_noisy
-from confide.release.software import software
-from confide.release.statement import release_of
+from confide.release.site.keys import SigningKey
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"
@@ -50,7 +51,7 @@ AUDIENCES = ("internal", "registered", "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ReusedSource:
     """An earlier release.
 
     Attributes:
@@ -101,7 +102,7 @@ class Reused:
     study: Study
     dataset: Dataset
     answers: tuple[Answer, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[ReusedSource, ...]
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -139,7 +140,9 @@ class Reused:
         return flagged(estimates, dataset=self.dataset)
 
 
-def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tuple[Source, ...]:
+def earlier_releases(
+    ledger: Ledger, *, dataset: Dataset, audience: str
+) -> tuple[ReusedSource, ...]:
     """Return the published releases about the same data that this audience may see; reads only."""
     found = []
     for entry in ledger.of_snapshot(dataset.lineage, snapshot=dataset.snapshot):
@@ -156,7 +159,7 @@ def earlier_releases(ledger: Ledger, *, dataset: Dataset, audience: str) -> tupl
             and shows_noisy(noisy.plan.study)
         ):
             found.append(
-                Source(
+                ReusedSource(
                     entry=entry.number,
                     hash=entry.hash,
                     at=entry.at,
@@ -200,7 +203,7 @@ def offers(ledger: Ledger, plan: Plan) -> dict[str, Answer | ContractError]:
 
 
 def _answers(
-    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+    statistics: Sequence[Statistic], sources: Sequence[ReusedSource], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
     alike, why = _alike(sources, dataset=dataset)
     each_alone = [_together(statistics, group, dataset=dataset) for group in alike]
@@ -212,8 +215,8 @@ def _answers(
 
 
 def _alike(
-    sources: Sequence[Source], *, dataset: Dataset
-) -> tuple[Sequence[Sequence[Source]], str]:
+    sources: Sequence[ReusedSource], *, dataset: Dataset
+) -> tuple[Sequence[Sequence[ReusedSource]], str]:
     """Return the groups of releases that counted the same patients, best first; and why so few."""
     if dataset.patients:
         ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
@@ -227,7 +230,7 @@ def _answered(found: Mapping[str, Answer | ContractError]) -> int:
 
 
 def _together(
-    statistics: Sequence[Statistic], sources: Sequence[Source], *, dataset: Dataset
+    statistics: Sequence[Statistic], sources: Sequence[ReusedSource], *, dataset: Dataset
 ) -> dict[str, Answer | ContractError]:
     earlier = [measured for source in sources for measured in source.measured()]
     found: dict[str, Answer | ContractError] = {}
@@ -242,7 +245,7 @@ def _together(
 def reuse(
     study: Study,
     statistics: Sequence[Statistic],
-    sources: Sequence[Source],
+    sources: Sequence[ReusedSource],
     *,
     dataset: Dataset,
 ) -> Reused:
@@ -303,7 +306,7 @@ def derived_reuse(reused: Reused) -> dict[str, Json]:
     files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
     files |= tables_of(reused.statistics, reused.estimates())
     return {
-        "certificate": "1",
+        "certificate": VERSION,
         "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
         "release": _release(study),
         "data": {
@@ -336,7 +339,7 @@ def _release(study: Study) -> Json:
     return {name: each for name, each in full.items() if name != "cadence"}
 
 
-def _source(source: Source) -> Json:
+def _source(source: ReusedSource) -> Json:
     return {
         "entry": source.entry,
         "hash": source.hash,

@@ -9,13 +9,13 @@ from confide.drawing.charts.outlines import Maps
 from confide.errors import ContractError
 from confide.plans.canonical import Json
 from confide.regular_file import read_bytes
-from confide.release.certificate import NOISY_PATH
-from confide.release.cuts import estimates_of
+from confide.release.certificate.certificate import NOISY_PATH
+from confide.release.certificate.cuts import estimates_of
 from confide.release.noisy import read_payload
-from confide.release.verify import Verification, read_certificate, verify
-from confide.release.verify_job import is_job
-from confide.release.verify_reuse import is_reuse, read_reused
-from confide.report.folder import CERTIFICATE
+from confide.release.verify.verify import Verification, read_certificate, verify
+from confide.release.verify.verify_job import is_job
+from confide.release.verify.verify_reuse import is_reuse, read_reused
+from confide.report.pages.folder import CERTIFICATE
 from confide.report.release import Release
 from confide.report.reused import reused_release
 
@@ -88,7 +88,7 @@ def rebuilt(
     noisy = read_payload(payload or read_bytes(folder / NOISY_PATH, largest=None))
     return Release(
         noisy=noisy,
-        estimates=estimates_of(noisy, certificate=certificate),
+        estimates=estimates_of(noisy),
         certificate=certificate,
         outlines=outlines or {},
     )

@@ -13,16 +13,16 @@ from confide.drawing.words import languages, load_words
 from confide.errors import ConfideError, UnsupportedError, concerning
 from confide.plans.canonical import canonical_bytes
 from confide.plans.plan import Measurement, Noisy, Plan, Statistic
-from confide.release.certificate import derived
-from confide.release.cuts import with_cuts
+from confide.release.certificate.certificate import derived
+from confide.release.certificate.cuts import with_cuts
 from confide.release.noisy import NoisyAggregates
-from confide.report.chart import evaluations, figure
-from confide.report.layouts import laid_out
+from confide.report.charts.chart import evaluations, figure
+from confide.report.pages.layouts import laid_out
 from confide.report.release import Release
-from confide.report.section import section
+from confide.report.wording.section import section
 from confide.statistics.registry import kind_of
+from confide.tables.aggregates.shapes import Keyed, Ranked
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Keyed, Ranked
 
 LARGEST = 4_000
 _MANY = 1_000

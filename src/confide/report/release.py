@@ -10,13 +10,13 @@ from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
-from confide.release.authority import NO_AUTHORITY, Authority
-from confide.release.certificate import Issuer, certificate
-from confide.release.cuts import with_cuts
-from confide.release.keys import SigningKey
+from confide.release.certificate.authority import NO_AUTHORITY, Authority
+from confide.release.certificate.certificate import Issuer, certificate
+from confide.release.certificate.cuts import with_cuts
+from confide.release.certificate.software import software
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.reused import Reused
-from confide.release.software import software
+from confide.release.site.keys import SigningKey
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ class Release:
         Raises:
             UnknownNameError: If the release has no such statistic.
         """
-        from confide.report.table import frame
+        from confide.report.pages.table import frame
 
         return frame(self, None if statistic is None else self._asked(statistic))
 
@@ -107,7 +107,7 @@ class Release:
             UnknownNameError: If the release has no such statistic, or the language no sentences.
         """
         from confide.drawing.words import load_words
-        from confide.report.layouts import laid_out
+        from confide.report.pages.layouts import laid_out
 
         return laid_out(self, self._asked(statistic), words=load_words(language))
 
@@ -123,7 +123,7 @@ class Release:
             ContractError: If all numbers of the statistic were withheld, so nothing can be drawn.
         """
         from confide.drawing.words import load_words
-        from confide.report.chart import figures
+        from confide.report.charts.chart import figures
 
         words, name = load_words(language), _id(statistic)
         known = [each.id for each in self.plan.statistics]
@@ -158,7 +158,7 @@ class Release:
             ContractError: If there is a file, or a folder that holds anything else.
             UnknownNameError: If the language has no sentences.
         """
-        from confide.report.save import save
+        from confide.report.pages.save import save
 
         save(self, Path(folder), language=language, progress=progress)
 
@@ -169,7 +169,7 @@ class Release:
         return f"<{kind} {self.certificate['id']}: {', '.join(ids[:_NAMED])}{more}>"
 
     def _repr_html_(self) -> str:
-        from confide.report.summary import summary
+        from confide.report.wording.summary import summary
 
         return summary(self)
 

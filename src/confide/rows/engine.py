@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import UnsupportedError
-from confide.plans.descent import Ask
-from confide.plans.individual import IndividualLoss
+from confide.plans.pricing.individual import IndividualLoss
+from confide.plans.rounds.descent import Ask
 from confide.rows.records import RecordRows
 from confide.rows.sources.fingerprint import SourceState
+from confide.tables.aggregates.shapes import Asked, Combined, Measured
 from confide.tables.records import Records
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Asked, Combined, Measured
 
 
 class Answering(Protocol):

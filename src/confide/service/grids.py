@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from confide.report.explain import TextGrid
-    from confide.report.policy_words import Part
+    from confide.report.policy.policy_words import Part
+    from confide.report.wording.explain import TextGrid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

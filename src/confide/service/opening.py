@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from confide.budget.chained_ledger import ChainedLedger
-from confide.budget.place import exists
+from confide.budget.stores.place import exists
 from confide.errors import ContractError
 from confide.files.dataset import DeclaredDataset, declared_by, read_dataset
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy, read_study
-from confide.release.ledger_pin import make_keys, may_begin
-from confide.release.rotation import signing_key
-from confide.release.site_ledger import ANCHOR, site_ledger
+from confide.release.site.ledger_pin import make_keys, may_begin
+from confide.release.site.rotation import signing_key
+from confide.release.site.site_ledger import ANCHOR, site_ledger
 from confide.service.site import Site
 
 

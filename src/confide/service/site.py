@@ -10,12 +10,12 @@ from typing import Self
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.files.dataset import DeclaredDataset
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.release.consent import require_same_consent, who_withdrew
-from confide.release.keys import read_order_key
-from confide.release.rotation import signing_key
-from confide.release.site_ledger import site_ledger, site_patients
-from confide.release.snapshot import source_state
+from confide.release.site.keys import read_order_key
+from confide.release.site.rotation import signing_key
+from confide.release.site.site_ledger import site_ledger, site_patients
+from confide.release.site.snapshot import source_state
 from confide.rows.engine import Engine
 
 
@@ -97,8 +97,8 @@ class Site:
             self._engine.close()
             self._engine = None
         if self._engine is None:
-            from confide.rows.duckdb import open_engine
-            from confide.rows.prepared.copies import PREPARED, UseCopies
+            from confide.rows.copies.copies import PREPARED, UseCopies
+            from confide.rows.engines.duckdb import open_engine
             from confide.rows.sources.frames import kept
 
             self._withdrawn, self._frames = withdrawn, kept(self._frames)

@@ -47,9 +47,9 @@ from confide.statistics.top_features.spec import TopFeatures
 from confide.statistics.variance.spec import Variance
 from confide.statistics.weighted_mean.spec import WeightedMean
 from confide.statistics.weighted_proportion.spec import WeightedProportion
+from confide.tables.aggregates.shapes import SHAPES
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.schema import Dataset
-from confide.tables.shapes import SHAPES
 
 __all__ = [
     "NAMES",

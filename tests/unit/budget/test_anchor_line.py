@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.budget import anchor_line
-from confide.budget.anchor_line import line_of
-from confide.budget.chain import SignedHead, canonical, sign_head
+from confide.budget.chain.chain import SignedHead, canonical, sign_head
+from confide.budget.integrity import anchor_line
+from confide.budget.integrity.anchor_line import line_of
 from ledgers import SiteKey
 
 SIGNER = SiteKey()

@@ -4,7 +4,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.budget.chain import canonical
+from confide.budget.chain.chain import canonical
 
 TEXTS = st.text(st.characters(max_codepoint=127)) | st.text()
 VALUES = st.recursive(

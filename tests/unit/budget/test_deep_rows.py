@@ -12,7 +12,7 @@ from checkpoints import tamper
 from command_line import confide
 from confide.budget import ledger as requests
 from confide.budget import lengths
-from confide.budget.chain import row_hash
+from confide.budget.chain.chain import row_hash
 from confide.budget.plan_text import DEEPEST, plan_in
 from confide.budget.workflow.rules import audience_of
 from confide.errors import InvalidParameterError, LedgerFrozenError

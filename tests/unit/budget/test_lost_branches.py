@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical, sign_head
+from confide.budget.chain.chain import canonical, sign_head
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
 from ledger_policies import ADA, BO, CY, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, used
@@ -156,7 +156,8 @@ def test_a_longer_history_of_before_forgets_no_policy_adopted_since(tmp_path):
 
 
 def nobody_adopts_another_first_policy_after_a_rotation(folder):
-    """The first policy names people, the key is replaced, a copy of before the policy comes back."""
+    """The first policy names people, the key is replaced, a copy of before the policy comes
+    back."""
     begun(folder, policy=None)
     ledger = opened(folder)
     ledger.desk.adopt(LINEAGE, policy=with_people())

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget.anchor import Anchor
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import (
     ApprovalMissingError,
     BudgetExhaustedError,

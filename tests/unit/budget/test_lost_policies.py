@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget.anchor import Anchor
-from confide.budget.awaited import NOTHING, Awaited
-from confide.budget.book import Book
-from confide.budget.chain import canonical, row_hash, sign_head
+from confide.budget.accounts.awaited import NOTHING, Awaited
+from confide.budget.accounts.book import Book
+from confide.budget.chain.chain import canonical, row_hash, sign_head
+from confide.budget.integrity.anchor import Anchor
 from confide.budget.policy.adoption import adopted
 from confide.budget.policy.policy import Workflow
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError

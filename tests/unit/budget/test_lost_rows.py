@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from confide.budget.accounts.book import Book
 from confide.budget.amount import LARGEST
-from confide.budget.anchor import Anchor
-from confide.budget.book import Book
-from confide.budget.chain import canonical, row_hash, sign_head
+from confide.budget.chain.chain import canonical, row_hash, sign_head
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import (
     ApprovalMissingError,
     BudgetExhaustedError,

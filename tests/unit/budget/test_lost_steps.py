@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from confide.budget import inspection
+from confide.budget.accounts.book import Book
 from confide.budget.amount import Amount
-from confide.budget.book import Book
 from confide.budget.growth import Step
+from confide.budget.integrity import inspection
 from confide.errors import BudgetExhaustedError, LedgerFrozenError, PolicyError
 from ledger_policies import cap, policy, uncapped
 from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, request, used
@@ -102,7 +102,8 @@ def test_a_lost_step_counts_in_rolling_windows_from_the_loss_on(tmp_path):
 
 
 def test_a_step_that_is_lost_with_what_it_went_on_from_counts_too(tmp_path):
-    """The first step is under way in the copy that is put back, a second one is lost with its end."""
+    """The first step is under way in the copy that is put back, a second one is lost with its
+    end."""
     world = World(tmp_path / "ledger")
     opened = world.begin()
     world.confirm("2026-03-01")

@@ -1,14 +1,13 @@
 """Unit, adjacency, measure and caps that lost rows had set hold once an officer goes on."""
 
 import json
-import sqlite3
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical, head_of, sign_head
+from confide.budget.chain.chain import canonical
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import BudgetExhaustedError, LedgerFrozenError, MismatchError, PolicyError
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -200,7 +199,8 @@ def test_a_lineage_that_only_lost_rows_knew_keeps_its_terms(tmp_path):
 
 
 def amounts_that_do_not_add_up_stop_the_lineage(folder):
-    """The early copy is charged in ε, with its anchor; then the anchor of lost rows in ρ is found."""
+    """The early copy is charged in ε, with its anchor; then the anchor of lost rows in ρ is
+    found."""
     begun(folder)
     ledger = opened(folder)
     ledger.register(NARROW)
@@ -251,55 +251,6 @@ def test_terms_under_a_key_that_is_lost_with_its_rows_stop_what_was_charged_unde
     ledger.register(replace(WIDE, lineage=lineage))
     with pytest.raises(PolicyError, match="the two do not add up"):
         charge(ledger, "b", lineage=lineage)
-    ledger.close()
-
-
-def as_before(folder, *, key):
-    """Let the lines of the anchor be those of an earlier version, which told no terms."""
-    lines = (folder / "anchor").read_text().splitlines()
-    heads = [replace(head_of(json.loads(line)), terms=(), caps=None) for line in lines]
-    (folder / "anchor").unlink()
-    Anchor(folder / "anchor").append(*(sign_head(head, signer=key) for head in heads))
-
-
-def test_an_officer_is_told_that_lines_of_before_do_not_tell_terms(tmp_path):
-    folder = tmp_path / "ledger"
-    begun(folder)
-    ledger = opened(folder)
-    ledger.register(replace(WIDE, caps=replace(WIDE.caps, lifetime=3 * TENTH)))
-    charge(ledger, "a")
-    south = {"lineage": "south"}
-    ledger.register(replace(WIDE, **south))
-    charge(ledger, "b", **south)
-    ledger.close()
-    as_before(folder, key=SiteKey())
-    put_back(folder, "early", "ledger.sqlite")
-    ledger = opened(folder)
-    with pytest.raises(LedgerFrozenError) as told:
-        ledger.head()
-    assert "counts under unit patient, adjacency add-remove, measure pure. If they" in str(
-        told.value
-    )
-    assert "under the terms of its dataset.yaml" in str(told.value)
-    ledger.unfreeze("disk replaced")
-    assert used(ledger)["lifetime"] == TENTH
-    ledger.register(replace(WIDE, **south, **RHO))
-    assert used(ledger, "south")["lifetime"] == TENTH
-    ledger.verify_chain()
-    ledger.close()
-
-
-def test_a_ledger_whose_head_tells_no_terms_yet_opens_and_goes_on(tmp_path):
-    folder = tmp_path / "ledger"
-    begun(folder)
-    as_before(folder, key=SiteKey())
-    head = Anchor(folder / "anchor").heads()[-1]
-    with sqlite3.connect(folder / "ledger.sqlite") as database:
-        database.execute("UPDATE head SET signature = ?", (head.signature,))
-    ledger = opened(folder)
-    charge(ledger, "a")
-    assert [bool(each.terms) for each in Anchor(folder / "anchor").heads()][:2] == [False, True]
-    ledger.verify_chain()
     ledger.close()
 
 

@@ -10,8 +10,8 @@ from importlib import resources
 import pytest
 
 from confide.budget.ledger import Reservation
-from confide.budget.place import PostgresPlace, open_store
-from confide.budget.postgres_store import PostgresStore
+from confide.budget.stores.place import PostgresPlace, open_store
+from confide.budget.stores.postgres_store import PostgresStore
 from confide.errors import (
     BurnedError,
     ContractError,
@@ -123,7 +123,7 @@ def test_a_commit_is_on_disk_when_it_returns_whatever_the_role_prefers(ledger, a
 
 
 def test_a_server_that_does_not_keep_what_it_commits_is_refused(folder):
-    from confide.budget import postgres_session
+    from confide.budget.stores import postgres_session
 
     wanted = dict(postgres_session._REQUIRED)
     try:

@@ -4,8 +4,8 @@ import contextlib
 
 import pytest
 
-from confide.budget import postgres_session, postgres_store
 from confide.budget.ledger import Reservation
+from confide.budget.stores import postgres_session, postgres_store
 from confide.errors import BurnedError, LedgerUnreachableError, PolicyError
 from ledgers import HandClock, open_ledger, released, request, schema_of, terms
 from postgres_server import server

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget import inspection, signatures
-from confide.budget.chain import is_valid
+from confide.budget.chain import signatures
+from confide.budget.chain.chain import is_valid
+from confide.budget.integrity import inspection
 from confide.budget.workflow.submission import Verdict
 from confide.errors import LedgerFrozenError, VerificationError
 from ledger_policies import ADA, BO, asks, uncapped, with_people
@@ -17,7 +18,7 @@ from ledgers import LINEAGE, HandClock, SiteKey, open_ledger
 REQUESTS = 6
 HELP = """
 import pathlib, sys
-from confide.budget.signatures import READY, answered, read_frame, write_frame
+from confide.budget.chain.signatures import READY, answered, read_frame, write_frame
 flag, asks, answers = pathlib.Path(sys.argv[1]), sys.stdin.buffer, sys.stdout.buffer
 write_frame(answers, READY)
 while True:
@@ -229,7 +230,7 @@ def test_every_signature_is_answered_for_in_its_own_place():
         )
         for place in range(10)
     ]
-    for site in (signatures.Site(), signatures.site_of(key), signatures.site_of(stranger)):
+    for site in (signatures.OwnKey(), signatures.site_of(key), signatures.site_of(stranger)):
         said = signatures.answered(signatures.question(held, site=site))
         assert said == b"+--+--+--+"
     assert [is_valid(name, message=o.message, signature=o.signature) for o in held] == [

@@ -8,8 +8,8 @@ from importlib import resources
 import pytest
 
 import confide
-from confide.budget.lease import Lease
 from confide.budget.ledger import State
+from confide.budget.stores.lease import Lease
 from confide.errors import ConfideError, ContractError, LedgerFrozenError, PolicyError
 from ledgers import (
     LINEAGE,

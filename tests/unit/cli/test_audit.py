@@ -8,7 +8,7 @@ from command_line import confide
 from confide.attacks.audit.run import _parts
 from confide.files.audit_results import read_audit
 from confide.noise.entropy import SystemEntropy
-from confide.tables.descent_terms import Family
+from confide.tables.aggregates.descent_terms import Family
 
 there = find_spec("confide.attacks.audit.run") is not None
 

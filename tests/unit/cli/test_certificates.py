@@ -153,23 +153,6 @@ def test_a_release_made_of_earlier_ones_is_not_exported_and_nobody_is_sent_to_pa
         assert "Do not run its study without --reuse" in refused.json["hint"]
 
 
-def test_what_is_advised_for_an_earlier_certificate_charges_nothing(tmp_path):
-    clinic = make_clinic(tmp_path)
-    assert confide("run", clinic.study, "--out", tmp_path / "v1", "-q").code == 0
-    spent = lifetime(clinic)
-    for form in FORMS:
-        refused = confide("export", GOLDEN / "certificate-1" / "release", "--as", form, "--json")
-        assert refused.code == 7
-        assert "of an earlier version" in refused.json["message"]
-        assert "confide plan STUDY" in refused.json["hint"]
-    planned = confide("plan", clinic.study)
-    assert "released already" in planned.err + planned.out
-    again = confide("run", clinic.study, "--out", tmp_path / "today", "--json").json
-    assert again["charged"] is False
-    assert lifetime(clinic) == spent
-    assert confide("export", tmp_path / "today", "--as", "acro", "-q").code == 0
-
-
 def test_reuse_is_refused_under_a_rule_that_withholds_noisy_numbers(two):
     ran = confide("run", two.study, "--out", two.folder / "again", "--reuse")
     assert ran.code == 7

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from command_line import confide
-from confide.release import incidents
+from confide.release.site import incidents
 from confide.report.load import rebuilt
 from small_clinic import CANARY, make_clinic
 

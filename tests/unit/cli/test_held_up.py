@@ -1,4 +1,5 @@
-"""A process that is stopped while it writes to the ledger: who it is is said, and nobody waits for ever."""
+"""A process that is stopped while it writes to the ledger: who it is is said, and nobody waits for
+ever."""
 
 import os
 import signal
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 from command_line import confide
-from confide.budget import lease
+from confide.budget.stores import lease
 from real_command import place_of
 from small_clinic import DATASET, make_clinic
 

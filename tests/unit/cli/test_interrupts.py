@@ -4,7 +4,7 @@ import pytest
 
 from command_line import confide
 from confide.budget.chained_ledger import ChainedLedger
-from confide.rows.duckdb import DuckDBEngine
+from confide.rows.engines.duckdb import DuckDBEngine
 from small_clinic import make_clinic
 
 BURNED = "was charged and has no answer"
@@ -55,7 +55,7 @@ def test_an_interrupt_after_the_charge_says_what_was_charged_and_what_is_stored(
 
 
 def test_an_interrupt_while_files_are_written_says_that_the_answer_is_stored(tmp_path, monkeypatch):
-    from confide.report import save
+    from confide.report.pages import save
 
     at = make_clinic(tmp_path)
     told = stopped(at, on=save, name="save", monkeypatch=monkeypatch)

@@ -60,7 +60,7 @@ def test_what_is_made_of_tables_says_that_a_job_has_none(folder, words):
 
 def test_a_job_has_a_model_card_with_every_heading_and_its_loss(folder):
     from confide.drawing.words import load_words
-    from confide.report.model_card import ITEMS
+    from confide.report.models.model_card import ITEMS
 
     ran = confide("export", folder, "--as", "model-card")
     assert ran.code == 0

@@ -5,8 +5,8 @@ import contextlib
 import pytest
 
 from command_line import confide
-from confide.budget.sqlite_store import SQLiteStore
-from confide.release.keys import read_signing_key
+from confide.budget.stores.sqlite_store import SQLiteStore
+from confide.release.site.keys import read_signing_key
 from ledgers import schema_of
 from lost_answers import Wire
 from postgres_server import server

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from command_line import confide
-from confide.budget.chain import row_hash
-from confide.release.ledger_pin import may_begin
+from confide.budget.chain.chain import row_hash
+from confide.release.site.ledger_pin import may_begin
 from ledgers import schema_of
 from postgres_server import server
 from recovery_world import GROWS, World, growing, ran
@@ -178,11 +178,11 @@ def forget_identity(world):
     """Make a ledger as an earlier version did: no row says which one it is."""
     import sqlite3
 
-    from confide.budget.anchor import Anchor
-    from confide.budget.book import Book
-    from confide.budget.chain import Event, sign_head
-    from confide.budget.inspection import unsigned_head
-    from confide.release.keys import read_signing_key
+    from confide.budget.accounts.book import Book
+    from confide.budget.chain.chain import Event, sign_head
+    from confide.budget.integrity.anchor import Anchor
+    from confide.budget.integrity.inspection import unsigned_head
+    from confide.release.site.keys import read_signing_key
 
     signer = read_signing_key(world.inside)
     path = world.inside / "ledger.sqlite"

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from confide.budget import account_summary
+from confide.budget.accounts import account_summary
 from confide.report.legal.document import Kind
 from patients_world import write_hospital
 from recovery_world import WARDS, ran

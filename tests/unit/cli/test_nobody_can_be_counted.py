@@ -279,7 +279,7 @@ ASKED = {
 @pytest.mark.parametrize("names", [*[(each,) for each in ASKED], ("count", "mean"),
                                    ("events", "histogram"), ("selection", "proportion", "sum")])  # fmt: skip
 def test_nobody_who_is_counted_pays_less_than_the_least_charge(tmp_path, measure, names):
-    from confide.plans.least_charge import least_charges
+    from confide.plans.pricing.least_charge import least_charges
 
     unit = {"pure": "epsilon", "zcdp": "rho"}[measure]
     hospital(tmp_path, measure=measure, cap=f'{unit}: "100"', life=f'{unit}: "1000"')

@@ -79,3 +79,12 @@ def test_heads_of_rows_that_an_officer_went_on_without_are_named_as_such(tmp_pat
     assert note(clinic, tmp_path / "new.jsonl").code == 0
     new = tmp_path / "new.jsonl"
     assert confide("ledger", "verify", clinic.dataset, "--anchor", new).code == 0
+
+
+def test_a_head_is_printed_with_its_keys_in_one_order(tmp_path):
+    clinic = begun(tmp_path / "clinic")
+    printed = confide("ledger", "anchor", clinic.dataset, "--json").json["head"]
+    spent = printed["spent"]
+    assert list(printed) == sorted(printed)
+    assert len(spent) > 1
+    assert list(spent) == sorted(spent)

@@ -6,7 +6,7 @@ import pytest
 
 from command_line import confide
 from confide.drawing.charts import render
-from confide.report import save
+from confide.report.pages import save
 
 DATASET = """\
 dataset: {id: d, lineage: d, snapshot: "1"}

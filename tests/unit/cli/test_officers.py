@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from command_line import confide
-from confide.budget.ledger_time import SystemClock
+from confide.budget.chain.ledger_time import SystemClock
 from ledgers import schema_of
 from postgres_server import server
 from small_clinic import DATASET, STUDY, make_clinic

@@ -1,4 +1,5 @@
-"""Somebody with a shell and the site's key, but no officer's, writes past the desk or lies to it."""
+"""Somebody with a shell and the site's key, but no officer's, writes past the desk or lies to
+it."""
 
 import json
 import shutil
@@ -12,9 +13,9 @@ from confide.budget import desk
 from confide.budget.journal import Journal
 from confide.budget.ledger import Caps
 from confide.errors import ApprovalMissingError, LedgerFrozenError
-from confide.release import asking
-from confide.release.keys import make_person_key
+from confide.release.site.keys import make_person_key
 from confide.service.ledger.officers import officers_of
+from confide.service.requests import submit
 from confide.workspace import open_ledger
 from recovery_world import BOARD, GROWS
 from unit.cli.test_officers import POLICY, caps, make, run, write_policy
@@ -189,15 +190,15 @@ def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):
     clinic.study.write_text(clinic.study.read_text().replace("tier: open", "tier: routine"))
     dear = clinic.folder / "dear.yaml"
     dear.write_text(clinic.study.read_text().replace("within: 20", "within: 10"))
-    whole, shown = asking.asked_for, []
+    whole, shown = submit.asked_for, []
     monkeypatch.setattr(
-        asking, "asked_for", lambda plan, **more: shown.append(whole(plan, **more)) or shown[-1]
+        submit, "asked_for", lambda plan, **more: shown.append(whole(plan, **more)) or shown[-1]
     )
     key = ("--key", clinic.keys["ada"], "--json")
     assert confide("request", "submit", clinic.study, *key).code == 0
     cheap = shown[0].plan_json
     monkeypatch.setattr(
-        asking, "asked_for", lambda plan, **more: replace(whole(plan, **more), plan_json=cheap)
+        submit, "asked_for", lambda plan, **more: replace(whole(plan, **more), plan_json=cheap)
     )
     refused = confide("request", "submit", dear, *key)
     assert (refused.code, refused.json["error"]) == (3, "PolicyError")
@@ -211,7 +212,8 @@ def test_an_approval_is_of_the_plan_that_was_shown(clinic, monkeypatch):
 
 
 def test_a_signature_of_a_request_or_a_decision_serves_in_one_place(plain):
-    """What ada asked and bo approved is copied into later rows, as after an older ledger came back."""
+    """What ada asked and bo approved is copied into later rows, as after an older ledger came
+    back."""
     plain.study.write_text(plain.study.read_text().replace("tier: open", "tier: routine"))
     asked = confide("request", "submit", plain.study, "--key", plain.keys["ada"], "--json").json
     approve = ("request", "approve", asked["number"], plain.dataset, "--key", plain.keys["bo"])
@@ -240,7 +242,8 @@ def test_a_signature_of_a_request_or_a_decision_serves_in_one_place(plain):
 
 @pytest.mark.parametrize("what", ["units", "delta_atto", "ceilings"])
 def test_a_policy_counts_as_no_more_than_it_says(clinic, monkeypatch, what):
-    """Officers sign the text of a policy; what somebody's software makes of it is not their word."""
+    """Officers sign the text of a policy; what somebody's software makes of it is not their
+    word."""
     write_policy(clinic, bounds=', ceiling: {epsilon: "0.9"}')
     whole = desk.adopted
 

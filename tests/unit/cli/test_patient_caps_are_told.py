@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from command_line import confide
-from confide.release.checks import charges_check
-from confide.release.keys import read_person_key
+from confide.release.site.keys import read_person_key
+from confide.release.verify.checks import charges_check
 
 POLICY = """\
 policy: {{id: h, version: 1, effective: 2020-01-01, owner: x}}

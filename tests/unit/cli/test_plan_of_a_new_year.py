@@ -3,7 +3,7 @@
 import datetime as dt
 
 from command_line import confide
-from confide.budget.ledger_time import SystemClock
+from confide.budget.chain.ledger_time import SystemClock
 from small_clinic import make_clinic
 
 

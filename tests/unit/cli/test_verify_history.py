@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from command_line import confide
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical, sign_head
-from confide.release.against_chain import _is_issuers
+from confide.budget.chain.chain import canonical, sign_head
+from confide.budget.integrity.anchor import Anchor
+from confide.release.verify.against_chain import _is_issuers
 from ledgers import SiteKey
 from small_clinic import DATASET, make_clinic
 

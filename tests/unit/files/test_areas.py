@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError, UnknownNameError
+from confide.files.areas.shapes import outlines_for, read_outlines
+from confide.files.areas.spines import ShapeFile
+from confide.files.areas.well_known_binary import geopackage_rings
 from confide.files.dataset import read_dataset
-from confide.files.shapes import outlines_for, read_outlines
-from confide.files.spines import ShapeFile
 from confide.files.study import ask_from, read_study
-from confide.files.well_known_binary import geopackage_rings
 from confide.statistics.area_rate.spec import AreaRate, Denominator
 from confide.statistics.hierarchy.spec import Hierarchy
 

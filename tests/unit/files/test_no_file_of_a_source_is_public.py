@@ -15,7 +15,7 @@ from confide.errors import ContractError
 from confide.files.dataset import declare
 from confide.files.study import read_study
 from confide.files.yaml_text import parse_yaml
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from rows_world import KEY
 
 CELL = "zq7canary"
@@ -192,6 +192,6 @@ def test_nothing_is_public_where_nobody_can_tell_what_is_private(tmp_path):
 @pytest.mark.mutant
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_private_files_that_are_guessed_again_are_seen(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("confide.files.private_places.table_files", lambda *_, **__: ())
+    monkeypatch.setattr("confide.files.public.private_places.table_files", lambda *_, **__: ())
     through = list(let_through(kind, tmp_path, path="."))
     assert any(each.startswith(". → part-0") for each in through)

@@ -7,7 +7,7 @@ import pytest
 
 from confide.budget.policy.policy import Enforce, Noise, Participation, Person, Window
 from confide.errors import ContractError
-from confide.files.policy import policy_from, read_policy
+from confide.files.policy.policy import policy_from, read_policy
 from confide.files.schema import json_schema
 from confide.files.yaml_text import parse_yaml
 from pages import ROOT

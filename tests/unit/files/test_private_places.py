@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from command_line import confide
-from confide.files.private_places import PrivatePlaces
+from confide.files.public.private_places import PrivatePlaces
 from small_clinic import DATASET, make_clinic
 
 STUDY = """\
@@ -150,7 +150,7 @@ def test_a_comparison_by_path_alone_or_by_inode_alone_is_seen(blind, folder, mon
 
     monkeypatch.setattr(PrivatePlaces, "refuse", half)
     if blind == "folders":  # both see a file that lies in the folder; without the walk, one does
-        monkeypatch.setattr("confide.files.private_places._beneath", lambda _: iter(()))
+        monkeypatch.setattr("confide.files.public.private_places._beneath", lambda _: iter(()))
     way = _undeclared if blind == "folders" else _hard
     (folder / "study.yaml").write_text(STUDY.format(file=way(folder)))
     assert "it is not public" not in confide("plan", folder / "study.yaml").err
@@ -158,8 +158,8 @@ def test_a_comparison_by_path_alone_or_by_inode_alone_is_seen(blind, folder, mon
 
 @pytest.mark.mutant
 def test_a_folder_of_rows_that_is_only_compared_by_its_own_name_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr("confide.files.private_places.table_files", lambda *_, **__: ())
-    monkeypatch.setattr("confide.files.private_places._called", lambda *_, **__: False)
+    monkeypatch.setattr("confide.files.public.private_places.table_files", lambda *_, **__: ())
+    monkeypatch.setattr("confide.files.public.private_places._called", lambda *_, **__: False)
     with pytest.raises(AssertionError):
         test_tables_of_omop_are_private_in_whatever_case_they_are_written(
             "PERSON", "{}/part-0.csv", tmp_path

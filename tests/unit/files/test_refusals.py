@@ -10,8 +10,8 @@ from confide.errors import ConfideError
 from confide.files.dataset import declare
 from confide.files.study import ask_from
 from confide.files.yaml_text import parse_yaml
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between, IsIn, Not
 from small_clinic import DATASET, make_clinic

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from confide.errors import ConfideError
-from confide.files.policy import read_policy
+from confide.files.policy.policy import read_policy
 from confide.files.study import read_study
 from pages import DOCS, blocks
 

@@ -6,7 +6,7 @@ import pytest
 
 from confide.errors import ContractError
 from confide.files.study import ask_from
-from confide.plans.calibrate_to_error import Within
+from confide.plans.pricing.calibrate_to_error import Within
 from confide.statistics import Characteristic, DataQuality, Summary, TableOne
 from noisy_answers import dataset
 

@@ -27,7 +27,7 @@ from confide.jobs.kinds import read_spec  # noqa: E402
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients  # noqa: E402
 from confide.learning import DPModuleClassifier  # noqa: E402
 from confide.privacy.loss import ApproxDP  # noqa: E402
-from confide.release.verify import verify  # noqa: E402
+from confide.release.verify.verify import verify  # noqa: E402
 from pages import ROOT  # noqa: E402
 
 CANARY = "patient 17 has the value 4711"

@@ -30,7 +30,7 @@ from confide.jobs.learning.pate.student import Learns, fitted
 from confide.learning import PATEClassifier, TemporaryLedger
 from confide.learning.running import planned
 from confide.privacy.unit import Entity
-from confide.release.verify import verify
+from confide.release.verify.verify import verify
 from pages import DOCS
 from pate_world import BOUNDS, cohort
 

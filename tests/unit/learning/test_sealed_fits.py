@@ -1,4 +1,5 @@
-"""A fit that fails or is stopped leaves with no row: not in a frame, a chain, a table or a closure."""
+"""A fit that fails or is stopped leaves with no row: not in a frame, a chain, a table or a
+closure."""
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from confide.learning import (
     PublicScaler,
     TemporaryLedger,
 )
-from confide.rows.duckdb import DuckDBEngine
+from confide.rows.engines.duckdb import DuckDBEngine
 from left_behind import everything_carried
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -9,7 +9,7 @@ import legal_papers as papers
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.report.legal.asked import ASKED, SIGNED
-from confide.report.legal.document import Asked, Gauges, Kind, Picture, Stated, Table
+from confide.report.legal.document import AskedField, Gauges, Kind, Picture, StatedField, TextTable
 from confide.report.legal.save import files_of, save_document
 
 CLAIM = re.compile(r"anonym|de-?identif|匿名|去标识|去识别", re.IGNORECASE)
@@ -107,7 +107,7 @@ def test_the_search_for_claims_finds_one_in_each_language():
 
 def test_every_automatic_field_says_where_it_came_from(made):
     for document in made.values():
-        for kind in (Stated, Table, Picture, Gauges):
+        for kind in (StatedField, TextTable, Picture, Gauges):
             for item in papers.items_of(document, kind):
                 assert item.source.strip()
 
@@ -122,7 +122,9 @@ def test_every_automatic_field_says_where_it_came_from(made):
 )
 def test_sources_name_certificate_ledger_row_and_file(made, stage, told):
     document = made[Kind.DPIA, stage, "en"]
-    sources = {item.source for kind in (Stated, Table) for item in papers.items_of(document, kind)}
+    sources = {
+        item.source for kind in (StatedField, TextTable) for item in papers.items_of(document, kind)
+    }
     for text in (*told, "audit results audit.json", "legal.yaml, written by a person"):
         assert any(text in source for source in sources), text
 
@@ -149,13 +151,13 @@ def test_every_field_for_a_person_is_asked_in_some_document(made):
         item.id
         for (_, _, language), document in made.items()
         if language == "en"
-        for item in papers.items_of(document, Asked)
+        for item in papers.items_of(document, AskedField)
     }
     shares = papers.forecast_subject(
         papers.study_plan((papers.Ask(statistic=papers.BY_SEX),), nano=20_000_000),
         asks=(papers.Ask(statistic=papers.BY_SEX),),
     )
-    asked |= {item.id for item in papers.items_of(papers.document(subject=shares), Asked)}
+    asked |= {item.id for item in papers.items_of(papers.document(subject=shares), AskedField)}
     assert set(ASKED) | set(SIGNED) <= asked
 
 
@@ -200,7 +202,7 @@ def test_a_private_site_gets_the_balancing_test_as_an_annex(made):
 
 
 def test_identifiability_is_personal_unless_a_person_wrote_why_not(made):
-    said = papers.items_of(made[Kind.IDENTIFIABILITY, "release", "en"], Stated)
+    said = papers.items_of(made[Kind.IDENTIFIABILITY, "release", "en"], StatedField)
     status = next(item for item in said if item.label == "Status of the released statistics")
     assert status.texts == (
         "Handled as personal (pseudonymised) data. This is the default of this software.",
@@ -211,7 +213,7 @@ def test_identifiability_is_personal_unless_a_person_wrote_why_not(made):
             outcome=papers.Outcome.NOT_PERSONAL_TO_RECIPIENTS, justification="No means are left."
         ),
     )
-    said = papers.items_of(papers.document(Kind.IDENTIFIABILITY, law=changed), Stated)
+    said = papers.items_of(papers.document(Kind.IDENTIFIABILITY, law=changed), StatedField)
     status = next(item for item in said if item.label == "Status of the released statistics")
     assert status.texts[1] == "Written justification: No means are left."
     assert "The records at the site remain personal data" in status.texts[0]
@@ -286,7 +288,7 @@ def test_a_failed_audit_is_told_in_capitals_and_a_missing_one_is_told():
 def test_the_form_for_the_expert_leaves_the_determination_and_the_signature_to_the_expert(made):
     document = made[Kind.HIPAA, "release", "en"]
     last = document.parts[-1]
-    by = {item.id: item for item in last.items if isinstance(item, Asked)}
+    by = {item.id: item for item in last.items if isinstance(item, AskedField)}
     assert list(by) == [
         "very-small",
         "determination",

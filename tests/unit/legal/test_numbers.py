@@ -10,9 +10,9 @@ import cohorts
 import legal_papers as papers
 from confide.drawing.columns_read import columns_read
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, forecast, least_nano, make_plan
-from confide.plans.calibrate_to_error import IntervalWidth, MedianShare, WithinShare
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.pricing.allocate import Ask, forecast, least_nano, make_plan
+from confide.plans.pricing.calibrate_to_error import IntervalWidth, MedianShare, WithinShare
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -20,7 +20,7 @@ from confide.report.legal.alternatives import Other, alternatives
 from confide.report.legal.beliefs import of_attribute, of_group, posterior, windows
 from confide.report.legal.small_cells import SMALL, small_cells
 from confide.report.legal.subject import loss_of
-from confide.report.odds_words import meaning_of, shown_at
+from confide.report.wording.odds_words import meaning_of, shown_at
 from confide.statistics.histogram.spec import Histogram
 from confide.tables.filter import All
 
@@ -101,13 +101,13 @@ def test_the_least_loss_reaches_the_error_asked_and_a_little_less_does_not():
 
 def test_a_plan_that_spends_the_least_says_so_and_one_that_shares_asks_why():
     made = papers.document(subject=papers.forecast_subject())
-    said = [item.texts for item in papers.items_of(made, papers.Stated)]
+    said = [item.texts for item in papers.items_of(made, papers.StatedField)]
     assert any(texts[0].startswith("Yes. Every statistic names the error") for texts in said)
     assert "budget-choice" not in {item.id for _, item in made.missing()}
     asks = (papers.ASKS[0], Ask(statistic=papers.BY_SEX))
     plan = papers.study_plan(asks, nano=40_000_000)
     made = papers.document(subject=papers.forecast_subject(plan, asks=asks))
-    said = [item.texts for item in papers.items_of(made, papers.Stated)]
+    said = [item.texts for item in papers.items_of(made, papers.StatedField)]
     assert any("1 of 2 statistics name no error" in texts[0] for texts in said)
     assert "budget-choice" in {item.id for _, item in made.missing()}
     unknown = papers.document(subject=papers.release_subject(plan, asks=()))

@@ -15,13 +15,13 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
 from confide.noise.exponential_bits import exp_minus
 from confide.noise.gaussian_sums import _midpoint
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import AddedNoise
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from seeded import SeededEntropy
 
 positive = st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=50)
 sensitivities = st.integers(1, 1000)
-MECHANISMS: list[Mechanism] = [
+MECHANISMS: list[AddedNoise] = [
     *(DiscreteLaplace(scale=Fraction(s)) for s in ("1/3", "1", "5/2", "40")),
     *(DiscreteGaussian(sigma_squared=Fraction(s)) for s in ("1/9", "1/4", "1", "5/2", "400")),
 ]
@@ -80,7 +80,7 @@ def test_shifting_by_the_sensitivity_keeps_the_gaussian_renyi_divergence_below_r
 
 
 @every_mechanism
-def test_pmf_sums_to_one_and_to_the_cdf_and_has_the_stated_moments(noise: Mechanism) -> None:
+def test_pmf_sums_to_one_and_to_the_cdf_and_has_the_stated_moments(noise: AddedNoise) -> None:
     z = range(-1500, 1501)
     pmf = [noise.pmf(k) for k in z]
     assert math.fsum(pmf) == pytest.approx(1, abs=1e-13)
@@ -102,7 +102,7 @@ def test_pmf_sums_to_one_and_to_the_cdf_and_has_the_stated_moments(noise: Mechan
 @settings(max_examples=40)
 @given(level=st.floats(0.001, 0.999999), coordinates=st.integers(1, 10_000))
 def test_half_width_is_the_least_that_covers(
-    noise: Mechanism, level: float, coordinates: int
+    noise: AddedNoise, level: float, coordinates: int
 ) -> None:
     w = noise.half_width(level, coordinates=coordinates)
     covered = (1 - noise.tail(w)) ** coordinates
@@ -111,7 +111,7 @@ def test_half_width_is_the_least_that_covers(
 
 
 @every_mechanism
-def test_median_absolute_splits_the_noise_in_half(noise: Mechanism) -> None:
+def test_median_absolute_splits_the_noise_in_half(noise: AddedNoise) -> None:
     m = noise.median_absolute()
     assert noise.tail(m) <= 0.5
     assert m == 0 or noise.tail(m - 1) > 0.5
@@ -158,7 +158,7 @@ def test_the_float_filter_errs_far_less_than_it_is_allowed(sigma_squared: str) -
 
 
 @every_mechanism
-def test_randomize_keeps_shape_and_type(noise: Mechanism) -> None:
+def test_randomize_keeps_shape_and_type(noise: AddedNoise) -> None:
     entropy = SystemEntropy()
     table = noise.randomize(np.zeros((3, 4), dtype=np.int64), entropy=entropy)
     assert (table.shape, table.dtype) == ((3, 4), np.int64)
@@ -170,7 +170,7 @@ def test_randomize_keeps_shape_and_type(noise: Mechanism) -> None:
 
 
 @every_mechanism
-def test_randomize_adds_the_noise_that_sample_draws(noise: Mechanism) -> None:
+def test_randomize_adds_the_noise_that_sample_draws(noise: AddedNoise) -> None:
     exact = np.arange(1000, dtype=np.int64) - 500
     noisy = noise.randomize(exact, entropy=SeededEntropy(5))
     alone = noise.sample(1000, entropy=SeededEntropy(5))

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from confide.errors import ContractError, InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.allocate import Ask, forecast, least_nano, make_plan, mechanism_for
-from confide.plans.calibrate_to_error import (
+from confide.plans.events import events_json, mechanism_loss, recompute
+from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, forecast, least_nano, make_plan, mechanism_for
+from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
     MedianShare,
@@ -21,8 +23,6 @@ from confide.plans.calibrate_to_error import (
     WithinShare,
     met,
 )
-from confide.plans.events import events_json, mechanism_loss, recompute
-from confide.plans.plan import NANO, Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import nano as on_grid
 from confide.privacy.measure import Measure

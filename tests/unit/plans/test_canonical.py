@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import ContractError, UnsupportedError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.canonical import LARGEST_JSON, canonical_bytes, decode, digest, encode
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.empty_cells import can_hold
 from confide.plans.plan import NANO, Plan, Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.soundness.empty_cells import can_hold
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import (

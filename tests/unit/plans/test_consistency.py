@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.plans.consistency import Block, Consistent, inverse, whole_parts
-from confide.plans.intervals import Component
+from confide.plans.estimation.consistency import Block, Consistent, inverse, whole_parts
+from confide.plans.estimation.intervals import Component
 
 SIZES, SPREADS = (3, 1, 4, 2, 1), (2.0, 5.0, 0.5, 3.0, 1.0)
 CONSTRAINTS = ({0: 1.0, 1: 1.0, 2: -1.0}, {2: 1.0, 3: -1.0, 4: -1.0}, {1: 1.0, 4: -1.0})

@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.events import mechanism_loss
-from confide.plans.individual import OwnLoss, WholeLoss, individual_losses, rate_of, whole_loss
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.individual import (
+    OwnLoss,
+    WholeLoss,
+    individual_losses,
+    rate_of,
+    whole_loss,
+)
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO

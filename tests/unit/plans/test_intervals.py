@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.plans.intervals import Component, median_error, quantile, ratio_interval, share
+from confide.plans.estimation.intervals import (
+    Component,
+    median_error,
+    quantile,
+    ratio_interval,
+    share,
+)
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 GRID = np.linspace(1e-9, 60, 120_001)

@@ -10,11 +10,12 @@ import pytest
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans import house_rule, small_cells
-from confide.plans.allocate import Ask, forecast, make_plan
+from confide.plans import house_rule
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study
-from confide.plans.small_cells import FLAG, expectations
+from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.plans.soundness import small_cells
+from confide.plans.soundness.small_cells import FLAG, expectations
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.mean.spec import Mean

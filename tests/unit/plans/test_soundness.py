@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.soundness import require_sound, underpriced
+from confide.plans.soundness.soundness import require_sound, underpriced
 from confide.statistics import read_plan
 from confide.workspace import open_study
 from small_clinic import make_clinic

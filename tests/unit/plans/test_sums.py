@@ -7,8 +7,8 @@ import pytest
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.intervals import Component, noise_component, share
-from confide.plans.sums import NoisySum, averaged, repeated
+from confide.plans.estimation.intervals import Component, noise_component, share
+from confide.plans.estimation.sums import NoisySum, averaged, repeated
 from confide.statistics import Count, Histogram, Proportion
 from confide.tables.filter import Everything
 from noisy_answers import dataset

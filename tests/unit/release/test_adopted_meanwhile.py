@@ -4,7 +4,7 @@ import pytest
 
 from confide.budget.entry import State
 from confide.errors import PolicyError
-from confide.files.policy import read_policy
+from confide.files.policy.policy import read_policy
 from confide.workspace import open_ledger, open_workspace
 from patients_world import write_hospital
 

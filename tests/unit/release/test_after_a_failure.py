@@ -1,4 +1,5 @@
-"""A release that failed costs its own charge alone: what it broke is opened anew for the next one."""
+"""A release that failed costs its own charge alone: what it broke is opened anew for the next
+one."""
 
 import uuid
 
@@ -10,8 +11,8 @@ import confide
 from confide.budget.ledger import State
 from confide.errors import ReleaseFailedError
 from confide.learning.running import planned, run_job
-from confide.rows import clean
-from confide.rows.session import Session
+from confide.rows.cells import clean
+from confide.rows.cells.session import Session
 from counting_job import Counting
 
 DATASET = """\

@@ -3,9 +3,10 @@
 import pytest
 
 from command_line import confide
-from confide.release.against_ledger import ledger_checks
+from confide.files.public.private_places import WORKSPACE
+from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.sources.fingerprint import SourceState
-from confide.workspace import WORKSPACE, open_ledger
+from confide.workspace import open_ledger
 from issued import issue, signed
 
 INVENTED = {

@@ -7,10 +7,10 @@ import os
 import pytest
 
 from confide.errors import ContractError
-from confide.files.private_places import WORKSPACE
-from confide.release import commitment as module
-from confide.release.against_ledger import ledger_checks
-from confide.release.commitment import commit, opening_of, published, snapshot_digest
+from confide.files.public.private_places import WORKSPACE
+from confide.release.site import commitment as module
+from confide.release.site.commitment import commit, opening_of, published, snapshot_digest
+from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import state_of
 from confide.workspace import Workspace, open_ledger, open_workspace

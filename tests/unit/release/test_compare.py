@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from confide.errors import ContractError
-from confide.release.compare import Order, compare
-from confide.release.versions import versions, versions_check
+from confide.release.verify.compare import Order, compare
+from confide.release.verify.versions import versions, versions_check
 from issued import again, issue
 
 

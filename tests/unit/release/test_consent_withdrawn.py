@@ -13,7 +13,7 @@ import confide
 from command_line import confide as run
 from confide.budget.consent_desk import ConsentDesk
 from confide.budget.per_patient.withdrawn import Withdrawn
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import ContractError, LedgerFrozenError
 from confide.workspace import open_workspace, preparation
 from patients_world import write_hospital

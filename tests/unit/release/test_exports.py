@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from confide.errors import VerificationError
-from confide.release.deployment_record import deployment_record
+from confide.release.certificate.deployment_record import deployment_record
 from confide.release.export import lines_of, tables
 from confide.release.output_check import results
 from issued import issue

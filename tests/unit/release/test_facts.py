@@ -4,7 +4,7 @@ import pytest
 
 import confide
 from confide.errors import UnknownNameError
-from confide.release.facts import DECLARED, public_facts
+from confide.release.certificate.facts import DECLARED, public_facts
 from small_clinic import DATASET, make_clinic
 
 DERIVED = """\

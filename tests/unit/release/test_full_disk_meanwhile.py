@@ -1,4 +1,5 @@
-"""What a full disk or an interrupt holds up in an open workspace does not hold up what comes next."""
+"""What a full disk or an interrupt holds up in an open workspace does not hold up what comes
+next."""
 
 import contextlib
 import errno
@@ -9,9 +10,9 @@ import pytest
 
 import confide
 from command_line import confide as command
-from confide.budget.anchor import Anchor
+from confide.budget.integrity.anchor import Anchor
 from confide.budget.ledger import State
-from confide.budget.sqlite_store import SQLiteStore
+from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import BurnedError
 from small_clinic import make_clinic
 

@@ -1,4 +1,5 @@
-"""What is published counts in the window in which it was charged: of a growing release, and of a job."""
+"""What is published counts in the window in which it was charged: of a growing release, and of a
+job."""
 
 import csv
 import datetime as dt
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.budget.ledger_time import SystemClock
+from confide.budget.chain.ledger_time import SystemClock
 from confide.errors import (
     BudgetExhaustedError,
     BurnedError,

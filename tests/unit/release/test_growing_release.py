@@ -24,11 +24,11 @@ from confide.errors import (
 )
 from confide.plans.growth import appended
 from confide.release.growing import growable
-from confide.release.verify import verify
-from confide.report.save import save
+from confide.release.verify.verify import verify
+from confide.report.pages.save import save
 from confide.service.releasing.release import gate as gate_of
 from confide.statistics import RunningCounts
-from confide.tables.square_root import ONE, product
+from confide.tables.aggregates.square_root import ONE, product
 
 DATASET = """\
 dataset: {id: board, lineage: board, snapshot: "1"}

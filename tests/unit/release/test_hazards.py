@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.release.certificate import shown_loss
-from confide.release.hazards import RULES, Stated, Status, hazards
+from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.hazards import RULES, HazardFacts, HazardStatus, hazards
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
 from noisy_answers import dataset
@@ -35,7 +35,7 @@ def stated(*statistics, epsilon="1", study=None, scopes=SCOPES, committed=True, 
         dataset=to,
         nano=int(Fraction(epsilon) * 10**9),
     )
-    return Stated(plan=plan, shown=shown_loss(plan), scopes=scopes, committed=committed)
+    return HazardFacts(plan=plan, shown=shown_loss(plan), scopes=scopes, committed=committed)
 
 
 def status(name, case):
@@ -52,62 +52,65 @@ def test_a_large_epsilon_is_open_and_a_middling_one_accepted(epsilon, expected):
 
 def test_no_delta_is_no_catastrophe_and_one_of_selections_is_checked_against_the_population():
     keys = KeySelection(id="cities", table="participants", key="city")
-    assert status("delta-catastrophe", stated()) is Status.NOT_APPLICABLE
+    assert status("delta-catastrophe", stated()) is HazardStatus.NOT_APPLICABLE
     zcdp = stated(to=dataset(measure=Measure.ZCDP))
-    assert status("delta-catastrophe", zcdp) is Status.HANDLED
-    assert status("delta-catastrophe", stated(keys)) is Status.ACCEPTED
-    assert status("delta-catastrophe", stated(keys, population=900)) is Status.HANDLED
-    assert status("keys-from-data", stated(keys)) is Status.HANDLED
-    assert status("keys-from-data", stated()) is Status.NOT_APPLICABLE
+    assert status("delta-catastrophe", zcdp) is HazardStatus.HANDLED
+    assert status("delta-catastrophe", stated(keys)) is HazardStatus.ACCEPTED
+    assert status("delta-catastrophe", stated(keys, population=900)) is HazardStatus.HANDLED
+    assert status("keys-from-data", stated(keys)) is HazardStatus.HANDLED
+    assert status("keys-from-data", stated()) is HazardStatus.NOT_APPLICABLE
 
 
 def test_a_weaker_unit_is_never_called_handled():
-    assert status("event-level-unit", stated()) is Status.NOT_APPLICABLE
+    assert status("event-level-unit", stated()) is HazardStatus.NOT_APPLICABLE
     rows = replace(BY_SEX, counted=Counted.EVENTS)
     events = stated(rows, to=dataset(entity=Entity.EVENT))
-    assert status("event-level-unit", events) is Status.ACCEPTED
+    assert status("event-level-unit", events) is HazardStatus.ACCEPTED
 
 
 def test_a_budget_that_resets_is_accepted_and_no_lifetime_cap_is_open():
-    assert status("periodic-reset", stated()) is Status.ACCEPTED
-    assert status("periodic-reset", stated(scopes=("lifetime",))) is Status.NOT_APPLICABLE
-    assert status("periodic-reset", stated(scopes=("rolling-365d", "lifetime"))) is Status.HANDLED
-    assert status("periodic-reset", stated(scopes=("calendar-year/2026",))) is Status.OPEN
+    assert status("periodic-reset", stated()) is HazardStatus.ACCEPTED
+    assert status("periodic-reset", stated(scopes=("lifetime",))) is HazardStatus.NOT_APPLICABLE
+    assert (
+        status("periodic-reset", stated(scopes=("rolling-365d", "lifetime")))
+        is HazardStatus.HANDLED
+    )
+    assert status("periodic-reset", stated(scopes=("calendar-year/2026",))) is HazardStatus.OPEN
 
 
 def test_facts_without_a_source_are_open():
-    assert status("bounds-from-data", stated()) is Status.OPEN
+    assert status("bounds-from-data", stated()) is HazardStatus.OPEN
     named = [
         replace(table, columns=tuple(replace(c, because="protocol") for c in table.columns))
         for table in dataset().tables
     ]
-    assert status("bounds-from-data", stated(tables=tuple(named))) is Status.HANDLED
+    assert status("bounds-from-data", stated(tables=tuple(named))) is HazardStatus.HANDLED
 
 
 def test_rows_beyond_the_bounds_are_accepted_and_named():
     visits = Histogram(id="wards", table="visits", by=("ward",))
     case = stated(replace(visits, per_patient=PerPatient(cells=2)))
     found, because = RULES["contribution-bounding"](case)
-    assert found is Status.ACCEPTED
+    assert found is HazardStatus.ACCEPTED
     assert "wards" in because
-    assert status("contribution-bounding", stated()) is Status.NOT_APPLICABLE
+    assert status("contribution-bounding", stated()) is HazardStatus.NOT_APPLICABLE
 
 
 def test_house_rule_period_and_snapshot_are_read_off_the_release():
     house = Study(id="s", small_cells=SmallCells(rule=HouseRule.CMS))
-    assert status("small-cells", stated(study=house)) is Status.HANDLED
-    assert status("small-cells", stated()) is Status.NOT_APPLICABLE
+    assert status("small-cells", stated(study=house)) is HazardStatus.HANDLED
+    assert status("small-cells", stated()) is HazardStatus.NOT_APPLICABLE
     assert status("repeated-release", stated(study=Study(id="s", period="2026-10"))) is (
-        Status.ACCEPTED
+        HazardStatus.ACCEPTED
     )
-    assert status("repeated-release", stated()) is Status.NOT_APPLICABLE
-    assert status("snapshot", stated(committed=False)) is Status.OPEN
-    assert status("snapshot", stated()) is Status.HANDLED
+    assert status("repeated-release", stated()) is HazardStatus.NOT_APPLICABLE
+    assert status("snapshot", stated(committed=False)) is HazardStatus.OPEN
+    assert status("snapshot", stated()) is HazardStatus.HANDLED
 
 
 def test_a_growing_release_is_one_charge(monkeypatch):
-    monkeypatch.setattr("confide.release.hazards.grown_to", lambda _: 3)
-    assert status("repeated-release", stated()) is Status.HANDLED
+    monkeypatch.setattr("confide.release.certificate.hazards.grown_to", lambda _: 3)
+    assert status("repeated-release", stated()) is HazardStatus.HANDLED
 
 
 def test_every_hazard_has_a_status_and_a_reason_and_stands_in_the_reference():
@@ -117,7 +120,7 @@ def test_every_hazard_has_a_status_and_a_reason_and_stands_in_the_reference():
     lines = hazards(stated())
     assert [line["id"] for line in lines] == list(RULES)
     for line in lines:
-        assert line["status"] in {each.value for each in Status}
+        assert line["status"] in {each.value for each in HazardStatus}
         assert line["because"]
         assert f"`{line['id']}`" in page
 
@@ -128,4 +131,4 @@ def test_every_hazard_has_a_status_and_a_reason_and_stands_in_the_reference():
 def test_delta_zero_is_no_delta_in_either_form(shown):
     case = stated()
     other = SimpleNamespace(plan=case.plan, shown=shown, scopes=case.scopes, committed=True)
-    assert RULES["delta-catastrophe"](other)[0] is Status.NOT_APPLICABLE
+    assert RULES["delta-catastrophe"](other)[0] is HazardStatus.NOT_APPLICABLE

@@ -1,4 +1,5 @@
-"""Ctrl-C while a row of the ledger is written: the session goes on from what is on disk, and no other."""
+"""Ctrl-C while a row of the ledger is written: the session goes on from what is on disk, and no
+other."""
 
 import sys
 from contextlib import contextmanager, suppress
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.budget.book import Book
+from confide.budget.accounts.book import Book
 from confide.budget.journal import Journal
 from confide.budget.ledger import Caps
 from confide.errors import PolicyError
@@ -26,7 +27,8 @@ COUNT = {"id": "n", "kind": "count", "table": "people"}
 
 @contextmanager
 def stopped(code, *, at):
-    """Interrupt before the line of a function that comes as number ``at``, wherever it is called."""
+    """Interrupt before the line of a function that comes as number ``at``, wherever it is
+    called."""
     left = [at]
 
     def lines(frame, event, argument):

@@ -1,4 +1,5 @@
-"""Jobs in parts: charged once, each part committed once, resumed after a kill, burned by failure."""
+"""Jobs in parts: charged once, each part committed once, resumed after a kill, burned by
+failure."""
 
 import json
 import os
@@ -14,10 +15,10 @@ from confide.budget.growth import part_key
 from confide.budget.ledger import State, Step
 from confide.errors import BurnedError, InvalidParameterError, PolicyError, ReleaseFailedError
 from confide.learning.running import gate_of, planned, run_in_parts
-from confide.release import job_rounds
-from confide.release.job_gate import job_request
-from confide.release.passage import Answer
-from confide.release.verify import verify
+from confide.release.jobs import job_rounds
+from confide.release.jobs.job_gate import job_request
+from confide.release.passage import BoughtAnswer
+from confide.release.verify.verify import verify
 from counting_job import ThreeParts, clinic
 from left_behind import everything_carried
 from pages import ROOT
@@ -284,4 +285,4 @@ def test_nobody_goes_on_from_an_older_part(tmp_path):
         step = Step(question=plan.digest(), start=2, stop=3, continues=opened)
         request = job_request(plan, analyst="a", request_key="again", step=step)
         with pytest.raises(PolicyError, match="cannot go on"):
-            gate.take(request, answer=lambda: Answer(payload=b"x"), progress=lambda _: None)
+            gate.take(request, answer=lambda: BoughtAnswer(payload=b"x"), progress=lambda _: None)

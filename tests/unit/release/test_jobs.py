@@ -17,11 +17,11 @@ from confide.errors import (
     VerificationError,
 )
 from confide.learning.running import planned, run_job
-from confide.release.certificate import signed
-from confide.release.job_answer import read_answer
-from confide.release.keys import read_signing_key
-from confide.release.ledger_pin import make_keys
-from confide.release.verify import read_certificate, verify
+from confide.release.certificate.certificate import signed
+from confide.release.jobs.job_answer import read_answer
+from confide.release.site.keys import read_signing_key
+from confide.release.site.ledger_pin import make_keys
+from confide.release.verify.verify import read_certificate, verify
 from confide.statistics import read_job
 from counting_job import Counting, clinic
 

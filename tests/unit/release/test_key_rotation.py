@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from confide.budget.book import Book
-from confide.budget.chain import is_signed, row_hash, sign_head
-from confide.budget.export import check_chain
-from confide.budget.place import SQLitePlace
+from confide.budget.accounts.book import Book
+from confide.budget.chain.chain import is_signed, row_hash, sign_head
+from confide.budget.integrity.export import check_chain
+from confide.budget.stores.place import SQLitePlace
 from confide.errors import (
     BurnedError,
     InvalidParameterError,
@@ -20,10 +20,10 @@ from confide.errors import (
     PolicyError,
     VerificationError,
 )
-from confide.release.keys import read_pending_key, read_signing_key, retired_keys
-from confide.release.ledger_pin import make_keys
-from confide.release.rotation import rotate_signing_key, signing_key
-from confide.release.site_ledger import site_ledger
+from confide.release.site.keys import read_pending_key, read_signing_key, retired_keys
+from confide.release.site.ledger_pin import make_keys
+from confide.release.site.rotation import rotate_signing_key, signing_key
+from confide.release.site.site_ledger import site_ledger
 from ledgers import HandClock, SiteKey, amount_of, open_ledger, released, request, terms
 
 OLD, NEW, NEXT = SiteKey(b"k" * 32), SiteKey(b"n" * 32), SiteKey(b"x" * 32)
@@ -31,9 +31,10 @@ OLD, NEW, NEXT = SiteKey(b"k" * 32), SiteKey(b"n" * 32), SiteKey(b"x" * 32)
 CRASH = """
 import os, sys
 from pathlib import Path
-from confide.budget import anchor, sqlite_store
-from confide.release import keys, rotation
-from confide.release.site_ledger import site_ledger
+from confide.budget.integrity import anchor
+from confide.budget.stores import sqlite_store
+from confide.release.site import keys, rotation
+from confide.release.site.site_ledger import site_ledger
 
 folder, point = Path(sys.argv[1]), sys.argv[2]
 ledger = site_ledger(folder, signer=keys.read_signing_key(folder))

@@ -10,15 +10,15 @@ import pytest
 from command_line import confide
 from confide import regular_file
 from confide.regular_file import create_durable, create_text, is_unfinished, replace_durable
-from confide.release.keys import read_order_key, read_signing_key
-from confide.release.ledger_pin import make_keys
+from confide.release.site.keys import read_order_key, read_signing_key
+from confide.release.site.ledger_pin import make_keys
 from small_clinic import make_clinic
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from confide.release import ledger_pin
-from confide.release.keys import read_order_key, read_signing_key
+from confide.release.site import ledger_pin
+from confide.release.site.keys import read_order_key, read_signing_key
 
 CALLS = ("open", "write", "fsync", "link", "replace", "rename", "unlink")
 REAL = {name: getattr(os, name) for name in CALLS}

@@ -12,14 +12,14 @@ import models
 import networks
 from command_line import confide
 from confide.errors import ContractError, LedgerFrozenError, PolicyError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.estimates import MAY_BE_LOW
-from confide.plans.individual import individual_losses
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.individual import individual_losses
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap
-from confide.release.verify import verify
-from confide.report.save import save
+from confide.release.verify.verify import verify
+from confide.report.pages.save import save
 from confide.statistics import DegreeHistogram, LogisticRegression
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn

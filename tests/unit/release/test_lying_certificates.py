@@ -7,11 +7,11 @@ import pytest
 
 from confide.errors import VerificationError
 from confide.plans.canonical import canonical_bytes
-from confide.release.certificate import SIGNED_OVER
-from confide.release.keys import read_signing_key
+from confide.release.certificate.certificate import SIGNED_OVER
 from confide.release.noisy import NoisyAggregates
-from confide.release.verify import read_certificate, verify
-from confide.report.save import save
+from confide.release.site.keys import read_signing_key
+from confide.release.verify.verify import read_certificate, verify
+from confide.report.pages.save import save
 from confide.workspace import open_study
 from small_clinic import make_clinic
 

@@ -11,11 +11,11 @@ import pytest
 
 import confide
 from confide.errors import ContractError
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.learning.running import planned, run_in_parts, run_job
-from confide.release import job_rounds
-from confide.release.against_ledger import ledger_checks
-from confide.release.snapshot import Snapshot, source_state
+from confide.release.jobs import job_rounds
+from confide.release.site.snapshot import Snapshot, source_state
+from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.prepared import build
 from confide.rows.sources.fingerprint import SourceState
 from confide.service import site as open_site
@@ -136,7 +136,8 @@ def test_a_job_reads_and_commits_to_the_files_as_they_are_when_it_runs(kind, tmp
 
 
 def gone_on_with(site):
-    """Return the certificate of a job that was stopped, and went on when most patients were gone."""
+    """Return the certificate of a job that was stopped, and went on when most patients were
+    gone."""
 
     def stopped(at):
         nonlocal worked

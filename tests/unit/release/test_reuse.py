@@ -16,7 +16,7 @@ from confide.plans.plan import Study
 from confide.plans.reuse import Same, Summed
 from confide.release.consent import Lost
 from confide.release.reused import earlier_releases
-from confide.release.verify import read_certificate, verify
+from confide.release.verify.verify import read_certificate, verify
 from small_clinic import DATASET, make_clinic
 
 AGES = {"id": "ages", "kind": "histogram", "table": "patients", "by": ["age_band", "diabetes"]}

@@ -13,7 +13,7 @@ from confide.budget.ledger import State
 from confide.errors import ReleaseFailedError
 from confide.learning.running import planned, run_in_parts, run_job
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.rows.duckdb import DuckDBEngine
+from confide.rows.engines.duckdb import DuckDBEngine
 from confide.workspace import open_workspace
 from counting_job import Counting, ThreeParts, clinic
 from left_behind import everything_carried

@@ -1,7 +1,8 @@
 """Steps of a growing release, and parts of a training, under caps that leave patients out.
 
-A step reads who was left out when the release was opened, so it is refused, before a row is read and
-at no charge, by a host that lacks the records, or one of an entry that was decided elsewhere since.
+A step reads who was left out when the release was opened, so it is refused, before a row is read
+and at no charge, by a host that lacks the records, or one of an entry that was decided elsewhere
+since.
 """
 
 import shutil
@@ -12,7 +13,7 @@ import pytest
 import confide
 from confide.budget.entry import State
 from confide.errors import ContractError, LedgerFrozenError
-from confide.files.policy import read_policy
+from confide.files.policy.policy import read_policy
 from confide.learning.running import planned, run_in_parts
 from confide.release.patients import AdmittedRows
 from confide.workspace import open_ledger

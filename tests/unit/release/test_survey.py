@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError, PolicyError, UnknownNameError
-from confide.files.survey import read_survey
-from confide.files.survey_answers import read_answers
+from confide.files.survey.survey import read_survey
+from confide.files.survey.survey_answers import read_answers
 from confide.noise.local_mechanism import Method, method_of
 from confide.noise.randomized_response import RandomizedResponse
-from confide.release.receipts import permanent, read_receipts, respond
-from confide.release.responses import body_of, counts_of, estimate, line_of, read_reports
-from confide.release.survey import encode
+from confide.release.survey.receipts import permanent, read_receipts, respond
+from confide.release.survey.responses import body_of, counts_of, estimate, line_of, read_reports
+from confide.release.survey.survey import encode
 from seeded import SeededEntropy
 
 SURVEY = """

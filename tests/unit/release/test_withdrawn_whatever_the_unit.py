@@ -167,7 +167,7 @@ def visits_of_patients(path, request):
 
 
 def test_ids_of_hospitals_are_hashed_apart_from_those_of_edges_and_patients():
-    from confide.rows.identity import identity_key
+    from confide.rows.cells.identity import identity_key
 
     keys = {entity: identity_key(b"k" * 32, of=entity) for entity in Entity}
     assert {e for e, key in keys.items() if key == keys[Entity.PATIENT]} == {*Entity} - {

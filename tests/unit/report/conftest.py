@@ -2,8 +2,8 @@ import pytest
 
 import cohorts
 from confide.drawing.words import Words, load_words
+from confide.report.pages.save import contents
 from confide.report.release import Release
-from confide.report.save import contents
 
 
 @pytest.fixture(scope="session")

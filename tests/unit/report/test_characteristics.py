@@ -3,7 +3,7 @@
 import pytest
 
 import cohorts
-from confide.report.layouts import laid_out
+from confide.report.pages.layouts import laid_out
 from confide.statistics import DataQuality, TableOne
 
 

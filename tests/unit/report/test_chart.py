@@ -6,7 +6,7 @@ import pytest
 import cohorts
 from confide.drawing.charts.by_group import MOST_CELLS
 from confide.drawing.charts.render import draw, inline
-from confide.report.chart import figure
+from confide.report.charts.chart import figure
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.mean.spec import Mean
 from confide.statistics.quantiles.spec import Quantiles

@@ -11,8 +11,8 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.report.guarantee import guarantee
-from confide.report.odds_words import meaning_of, odds_sentences
+from confide.report.wording.guarantee import guarantee
+from confide.report.wording.odds_words import meaning_of, odds_sentences
 from confide.statistics.count.spec import Count
 
 COUNT = Count(id="diabetes", table="person")

@@ -5,7 +5,7 @@ import pytest
 import confide
 from confide.drawing.cells import Cell, plus_minus
 from confide.plans.estimates import NEAR_ZERO, Covers
-from confide.report.save import contents
+from confide.report.pages.save import contents
 
 pd = pytest.importorskip("pandas")
 

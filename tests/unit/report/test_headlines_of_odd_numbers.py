@@ -4,7 +4,7 @@ import pytest
 
 import confide
 from confide.drawing.words import load_words
-from confide.report.section import section
+from confide.report.wording.section import section
 from confide.statistics.running_counts.spec import AGAIN
 
 WORDS = load_words("en")

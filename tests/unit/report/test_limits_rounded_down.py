@@ -7,8 +7,8 @@ import pytest
 from command_line import confide
 from confide.budget.ledger import Scope
 from confide.drawing.numbers import limit_of, used_of
-from confide.report.gauges import line_texts
-from confide.report.guarantee import ChargeLine
+from confide.report.wording.gauges import line_texts
+from confide.report.wording.guarantee import ChargeLine
 from small_clinic import make_clinic
 
 CAPS = ("0.0229389", "0.1258965", "0.04892111", "2", "0.5")

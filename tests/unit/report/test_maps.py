@@ -14,9 +14,9 @@ from confide.drawing.charts.hatching import hatching
 from confide.drawing.charts.outlines import MOST_CORNERS, placed, signed_area, wound
 from confide.drawing.charts.render import draw
 from confide.plans.mechanisms import additive
-from confide.report.chart import figure
-from confide.report.save import contents
-from confide.report.section import section
+from confide.report.charts.chart import figure
+from confide.report.pages.save import contents
+from confide.report.wording.section import section
 from confide.statistics import AreaRate, Hierarchy
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn

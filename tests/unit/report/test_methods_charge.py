@@ -4,7 +4,7 @@ import re
 
 import cohorts
 from confide.drawing.words import load_words
-from confide.report.methods import methods
+from confide.report.wording.methods import methods
 
 
 def number(text: str) -> float:

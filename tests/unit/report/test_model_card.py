@@ -8,8 +8,8 @@ import pytest
 
 from confide.drawing.words import load_words
 from confide.errors import ContractError
-from confide.report.model_card import ITEMS, model_card
-from confide.report.save import save
+from confide.report.models.model_card import ITEMS, model_card
+from confide.report.pages.save import save
 from confide.workspace import open_workspace
 
 N = 3_000

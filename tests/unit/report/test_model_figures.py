@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from confide.drawing.words import load_words
-from confide.report.chart import evaluations
-from confide.report.model_card import model_card
-from confide.report.save import contents
+from confide.report.charts.chart import evaluations
+from confide.report.models.model_card import model_card
+from confide.report.pages.save import contents
 from confide.statistics.logistic.held_out import RECALIBRATED
 from confide.workspace import open_workspace
 from valid_charts import valid

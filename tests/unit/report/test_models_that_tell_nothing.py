@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.report.save import save
+from confide.report.pages.save import save
 from confide.workspace import open_workspace
 
 N = 3_000

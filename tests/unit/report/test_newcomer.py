@@ -8,14 +8,14 @@ import cohorts
 from confide.drawing.population import about
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import Study
-from confide.report.chart import figure
-from confide.report.describe import title_of
-from confide.report.methods import methods
-from confide.report.page_parts import table_part
-from confide.report.section import section
-from confide.report.table import shown
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.report.charts.chart import figure
+from confide.report.pages.page_parts import table_part
+from confide.report.pages.table import shown
+from confide.report.wording.describe import title_of
+from confide.report.wording.methods import methods
+from confide.report.wording.section import section
 from confide.statistics.count.spec import Count
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.mean.spec import Mean

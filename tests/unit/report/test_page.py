@@ -7,9 +7,9 @@ import cohorts
 from confide.drawing.charts.figure import Plate
 from confide.drawing.charts.render import draw
 from confide.noise.threshold import KeyThreshold
-from confide.report.chart import figure
-from confide.report.page import page
-from confide.report.save import contents
+from confide.report.charts.chart import figure
+from confide.report.pages.page import page
+from confide.report.pages.save import contents
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
 

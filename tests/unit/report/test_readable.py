@@ -8,10 +8,10 @@ from command_line import confide
 from confide.drawing.cells import cells_of
 from confide.drawing.charts.style import PAPER
 from confide.plans.contribution import Counted, PerPatient
-from confide.report.chart import figure
-from confide.report.describe import group_titles, total_of
-from confide.report.section import section
-from confide.report.table import shown
+from confide.report.charts.chart import figure
+from confide.report.pages.table import shown
+from confide.report.wording.describe import group_titles, total_of
+from confide.report.wording.section import section
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.proportion.spec import Proportion
 from confide.statistics.survival.figure import few_times

@@ -8,12 +8,12 @@ import cohorts
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.house_rule import HouseRule, SmallCells
-from confide.plans.small_cells import COUNTED, FLAG, counts_cells
+from confide.plans.soundness.small_cells import COUNTED, FLAG, counts_cells
 from confide.release.noisy import NoisyAggregates
-from confide.report.chart import figure
-from confide.report.describe import total_of
+from confide.report.charts.chart import figure
 from confide.report.release import Release
-from confide.report.section import section
+from confide.report.wording.describe import total_of
+from confide.report.wording.section import section
 
 
 def under(rule):

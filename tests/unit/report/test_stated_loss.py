@@ -5,7 +5,7 @@ import pytest
 
 from confide.noise.gaussian import analytic_sigma
 from confide.privacy.loss import ApproxDP
-from confide.report.odds_words import meaning_of_stated
+from confide.report.wording.odds_words import meaning_of_stated
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "1e-2"), ("1", "1e-3"), ("2", "1e-5")])

@@ -14,10 +14,10 @@ from confide.plans.estimates import Covers
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.export import csv_bytes
-from confide.report.bounding import bounded
-from confide.report.explain import explain, explain_certificate, explain_loss, explain_plan
-from confide.report.section import section
-from confide.report.table import frame, shown
+from confide.report.pages.table import frame, shown
+from confide.report.wording.bounding import bounded
+from confide.report.wording.explain import explain, explain_certificate, explain_loss, explain_plan
+from confide.report.wording.section import section
 from confide.statistics.count.spec import Count
 from confide.statistics.histogram.spec import Histogram
 from confide.tables.filter import All, AnyOf, Between, IsIn, Not

@@ -1,9 +1,11 @@
-"""What the intervals of a statistic take for granted stands beside them, in report and methods."""
+"""What the intervals of a statistic take for granted stands beside them: report, methods and
+show."""
 
 import pytest
 
+import command_line
 import confide
-from confide.report.save import save
+from confide.report.pages.save import save
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
@@ -40,3 +42,5 @@ def test_a_linear_regression_says_that_it_takes_equal_spread(asked, times, tmp_p
         save(release, tmp_path / "out")
     assert (tmp_path / "out" / "methods.md").read_text("utf-8").count(SAID) == times
     assert (SAID in (tmp_path / "out" / "report.html").read_text("utf-8")) == bool(times)
+    shown = command_line.confide("show", tmp_path / "out", "--json").json["tables"]
+    assert sum(SAID in note for note in shown[0]["notes"]) == times

@@ -11,7 +11,7 @@ from confide.drawing.quantities import quantity_text
 from confide.drawing.words import languages, load_words, placeholders
 from confide.errors import ContractError, UnknownNameError
 from confide.plans.estimates import Covers
-from confide.report.bounding import measured_text
+from confide.report.wording.bounding import measured_text
 from confide.statistics import STATISTICS
 from confide.tables.expression import DatePart
 

@@ -5,8 +5,8 @@ import bisect
 import duckdb
 import pytest
 
-from confide.rows.build import own, own_table, select
-from confide.rows.evaluate import is_known, number_of
+from confide.rows.cells.build import own, own_table, select
+from confide.rows.cells.evaluate import is_known, number_of
 from confide.tables.expression import BinOf, ColumnOf
 from confide.tables.schema import Column, Kind, Table
 from rows_world import dataset

@@ -1,4 +1,5 @@
-"""What a Parquet file keeps of a cell may be more than its type says: ids, decimals, and others' cells."""
+"""What a Parquet file keeps of a cell may be more than its type says: ids, decimals, and others'
+cells."""
 
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 
 import confide
 from confide.errors import ContractError
-from confide.rows import clean
+from confide.rows.cells import clean
 from confide.rows.sources import parquet
 from parquet_bytes import (
     BYTE_ARRAY,

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 import confide
-from confide.rows import clean
+from confide.rows.cells import clean
 
 pa = pytest.importorskip("pyarrow")
 

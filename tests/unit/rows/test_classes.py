@@ -9,14 +9,14 @@ import pytest
 
 from classes_world import CLASSES, columns_of, staged, world
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.descent import AskCurvature, AskGradient, AskMoments, AskScores, Place
+from confide.plans.rounds.descent import AskCurvature, AskGradient, AskMoments, AskScores, Place
 from confide.privacy.adjacency import Adjacency
-from confide.rows.classes import Classes
-from confide.rows.descent import DescentRows
+from confide.rows.models.classes import Classes
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.check_descent import check_descent, descent_sensitivity
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from models import AGGREGATE
 
 TERMS, K = 5, 4

@@ -1,4 +1,5 @@
-"""A declared code that no cell of the source's type can equal is refused before anything is charged."""
+"""A declared code that no cell of the source's type can equal is refused before anything is
+charged."""
 
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from sqlglot import exp
 
 import confide
 from confide.errors import ContractError
-from confide.rows.build import select
-from confide.rows.clean import cell_of, text
-from confide.rows.code_texts import impossible
-from confide.rows.layout import Found
+from confide.rows.cells.build import select
+from confide.rows.cells.clean import cell_of, text
+from confide.rows.cells.code_texts import impossible
+from confide.rows.cells.layout import Found
 from confide.tables.schema import Column, Kind
 from native_types import IN_DUCKDB, NativeType
 

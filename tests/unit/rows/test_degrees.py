@@ -10,9 +10,9 @@ import pytest
 from confide.errors import ContractError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.rows.degrees import degree_vector, projected_degrees
-from confide.rows.duckdb import open_engine
-from confide.tables.degrees import How
+from confide.rows.engines.duckdb import open_engine
+from confide.rows.relational.degrees import degree_vector, projected_degrees
+from confide.tables.aggregates.degrees import How
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation

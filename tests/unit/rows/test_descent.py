@@ -1,4 +1,5 @@
-"""Rows that answer in turn: bounded, exact, and each patient's part a function of their own rows."""
+"""Rows that answer in turn: bounded, exact, and each patient's part a function of their own
+rows."""
 
 import math
 from dataclasses import replace
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.descent import (
+from confide.plans.rounds.descent import (
     AskCurvature,
     AskGradient,
     AskMoments,
@@ -16,12 +17,12 @@ from confide.plans.descent import (
     Place,
 )
 from confide.privacy.adjacency import Adjacency
-from confide.rows.descent import DescentRows, _terms
-from confide.rows.patient_weights import scaled
+from confide.rows.models.patient_weights import scaled
+from confide.rows.relational.descent import DescentRows, _terms
+from confide.tables.aggregates.check_descent import check_descent, descent_sensitivity
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import SCORE_BINS, UNIT
 from confide.tables.expression import ColumnOf
 from confide.tables.schema import LARGEST_VALUE
 from models import AGGREGATE, columns, world

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.tables.source import Source, SourceKind
 from contracts.engine_contract import EngineContract
 from rows_world import EVENTS, KEY, PERSON, Database

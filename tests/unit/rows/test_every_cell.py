@@ -11,15 +11,15 @@ import pytest
 from confide.errors import ContractError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.duckdb import open_engine
-from confide.rows.physical import TYPES, Physical, physical
+from confide.rows.cells.physical import TYPES, Physical, physical
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.sources import arrow_cells
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Ones, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf, QualityOf
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
-from confide.tables.value import Ones, Plain
 from rows_world import KEY
 
 DATASET = """\

@@ -3,7 +3,7 @@ import pytest
 from confide.errors import ContractError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 
 TEXT = """
 dataset: {id: d, lineage: d, snapshot: "1"}

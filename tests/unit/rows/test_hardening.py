@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from confide.errors import ContractError, EngineError, InvalidParameterError
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import RowBound
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Plain
 from rows_world import KEY, PERSON, ask, category, col, dataset, number
 
 CANARY = "CANARY-4711"
@@ -299,7 +299,8 @@ def test_csv_rows_that_do_not_fit_their_header_disturb_no_other(tmp_path):
 
 
 def test_csv_types_do_not_depend_on_rows(tmp_path):
-    """Ids that look like numbers stay text: 7 and 07 are two people, whoever else is in the file."""
+    """Ids that look like numbers stay text: 7 and 07 are two people, whoever else is in the
+    file."""
     for extra in (b"", b"x9,x,1,a\n"):
         (tmp_path / "secrets").write_bytes(b"pid,note,amount,word\n7,x,1,a\n07,x,1,a\n" + extra)
         of, engine = opened(tmp_path, ".", kind=SourceKind.CSV)

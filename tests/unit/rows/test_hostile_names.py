@@ -9,10 +9,10 @@ import pytest
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.keyed import KeyedAggregate
 from confide.tables.bound_contributions import CellBound
 from confide.tables.filter import IsIn
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from confide.rows.duckdb import open_engine
-from confide.rows.keyed_order import MASK, coefficients
+from confide.rows.cells.keyed_order import MASK, coefficients
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.keyed import KeyedAggregate
 from confide.tables.bound_contributions import CellBound, RowBound
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind

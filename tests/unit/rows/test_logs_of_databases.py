@@ -10,9 +10,9 @@ import pytest
 
 import confide
 from confide.errors import NotAFileError
-from confide.files.private_places import WORKSPACE, declared_places
-from confide.release.against_ledger import ledger_checks
-from confide.release.snapshot import source_state
+from confide.files.public.private_places import WORKSPACE, declared_places
+from confide.release.site.snapshot import source_state
+from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.source import Source, SourceKind
 from confide.tables.source_files import LOGS, with_logs

@@ -12,15 +12,15 @@ import pytest
 from confide.errors import ContractError, UnknownNameError
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.clinical_ranges import clinical_range, clinical_ranges
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.sources.omop import blocked, measurement_table, omop_tables
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.encoding import Encoding
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Plain
 from rows_world import KEY, ask, col, dataset
 
 SINCE, UNTIL = dt.date(1900, 1, 1), dt.date(2026, 1, 1)

@@ -13,18 +13,18 @@ from sqlglot import exp
 
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.build import select
-from confide.rows.duckdb import open_engine
+from confide.rows.cells.build import select
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.opened import Opened
 from confide.rows.sources.text_files import TextFiles
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones, Plain
 from confide.tables.bound_contributions import CellBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from confide.tables.schema import Table
-from confide.tables.value import Ones, Plain
 from rows_world import KEY
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -159,7 +159,8 @@ def test_a_stray_character_in_a_csv_file_disturbs_no_other_row(tmp_path, place, 
 
 
 def disturbed(folder, *, learned=False):
-    """Return drawn odd rows between which and the end of their file another row is read otherwise."""
+    """Return drawn odd rows between which and the end of their file another row is read
+    otherwise."""
     rng, found = random.Random(20), []
     path, table = folder / "rows.csv", Table(name="t", source="rows.csv", columns=())
     for number in range(400):

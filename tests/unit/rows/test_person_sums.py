@@ -19,17 +19,17 @@ from confide.attacks.audit.sensitivity_search import (
     exact_vectors,
 )
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.individual import Norm, OwnLoss, WholeLoss, _has_own_norm, rate_of
 from confide.plans.plan import Measurement
+from confide.plans.pricing.individual import Norm, OwnLoss, WholeLoss, _has_own_norm, rate_of
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
+from confide.rows.cells.identity import identity_key
+from confide.rows.copies.copies import UseCopies
 from confide.rows.engine import exact_vector
-from confide.rows.identity import identity_key
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
-from confide.rows.prepared.copies import UseCopies
-from confide.tables.keyed import KeyedAggregate
-from confide.tables.shapes import parts
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.shapes import parts
 from confide.tables.source import Source, SourceKind
 from seeded import SeededEntropy
 

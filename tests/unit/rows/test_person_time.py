@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.descent import AskCurvature, AskGradient, AskMoments, AskScores, Place
-from confide.plans.link import STEPS, log_steps
+from confide.plans.rounds.descent import AskCurvature, AskGradient, AskMoments, AskScores, Place
+from confide.plans.rounds.link import STEPS, log_steps
 from confide.privacy.adjacency import Adjacency
-from confide.rows.descent import DescentRows
-from confide.rows.person_time import follow_up
+from confide.rows.models.person_time import follow_up
+from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.check_descent import check_descent, descent_sensitivity
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import RESIDUAL, SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import check_descent, descent_sensitivity
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import RESIDUAL, SCORE_BINS, UNIT
 from person_time import COUNTS, EDGES, HAZARDS, MOST, columns_of, counted, followed, world
 
 TERMS = 5
@@ -244,7 +244,8 @@ def wide(**uppers):
 
 @pytest.mark.parametrize("uppers", [{"visits": 2**47}, {"observed": 2**39}], ids=["events", "time"])
 def test_bounds_whose_multiples_would_pass_64_bits_are_refused(uppers):
-    """Wrapped around, a count of 2⁴⁷ would be −1 of its bound, and a residual twice what is claimed."""
+    """Wrapped around, a count of 2⁴⁷ would be −1 of its bound, and a residual twice what is
+    claimed."""
     with pytest.raises(InvalidParameterError, match="Expected"):
         descent_sensitivity(COUNTS, dataset=wide(**uppers))
 

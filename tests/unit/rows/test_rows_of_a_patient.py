@@ -1,10 +1,11 @@
-"""What an engine hands to a model of patients with several rows: bounded, and one fold a patient."""
+"""What an engine hands to a model of patients with several rows: bounded, and one fold a
+patient."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.rows import descent
+from confide.rows.relational import descent
 from confide.workspace import open_workspace
 
 PATIENTS, EACH, MOST = 300, 7, 3

@@ -3,12 +3,12 @@ import subprocess
 import sys
 
 import confide
-from confide.rows import spill
-from confide.rows.spill import SpillFolder
+from confide.rows.engines import spill
+from confide.rows.engines.spill import SpillFolder
 
 LEFT_BEHIND = """
 import os, signal
-from confide.rows.spill import SpillFolder
+from confide.rows.engines.spill import SpillFolder
 folder = SpillFolder()
 print(folder.path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -35,7 +35,7 @@ def test_a_folder_left_by_a_killed_process_is_removed_by_the_next_engine(tmp_pat
 HOSTILE = """
 import os
 from pathlib import Path
-from confide.rows.spill import SpillFolder
+from confide.rows.engines.spill import SpillFolder
 parent = Path({parent!r})
 (parent / "confide-spill-pipe").mkdir()
 os.mkfifo(parent / "confide-spill-pipe" / "owner.lock")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from confide.rows.duckdb import open_engine
-from confide.rows.sql import statements
+from confide.rows.engines.duckdb import open_engine
+from confide.rows.relational.sql import statements
+from confide.tables.aggregates.value import Centred
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Centred
 from rows_world import KEY, ask, category, col, dataset, menu, number, random_database
 
 VISITS = Table(
@@ -59,7 +59,7 @@ def test_no_text_holds_the_key():
             ask("visits", axes=[WARD], bounds=CellBound(max_cells=1)),
         )
     )
-    from confide.rows.keyed_order import coefficients
+    from confide.rows.cells.keyed_order import coefficients
 
     assert "$k1" in engine_text
     assert not any(str(value) in engine_text for value in coefficients(KEY).values())

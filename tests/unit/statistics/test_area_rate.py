@@ -1,4 +1,5 @@
-"""Rates of areas: exact numbers, intervals, the preview, and what weights by size can and cannot do."""
+"""Rates of areas: exact numbers, intervals, the preview, and what weights by size can and cannot
+do."""
 
 import itertools
 import math
@@ -11,13 +12,13 @@ import pytest
 from areas import land
 from confide.errors import ContractError, UnboundedError
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.allocate import Ask, make_plan, mechanism_for
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.contribution import question as ask
 from confide.plans.estimates import Covers
-from confide.plans.intervals import Component, noise_component
+from confide.plans.estimation.intervals import Component, noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan, mechanism_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import AreaRate, read_plan
@@ -194,7 +195,8 @@ def test_equal_weights_are_best_for_every_area_at_once():
 
 
 def test_a_second_measurement_of_small_areas_is_the_same_as_weights():
-    """Shares 1 − s for all and s for small ones: small areas pool to ρ, large ones have (1 − s)ρ."""
+    """Shares 1 − s for all and s for small ones: small areas pool to ρ, large ones have (1 −
+    s)ρ."""
     rho, s = 0.4, 0.25
     small = 1 / (2 * rho * (1 - s) + 2 * rho * s)
     large = 1 / (2 * rho * (1 - s))

@@ -14,20 +14,20 @@ from confide.errors import ContractError, InvalidParameterError, VerificationErr
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
-from confide.plans.allocate import Ask, forecast, make_plan
-from confide.plans.calibrate_to_error import Within
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.events import Loss, events_json, recompute
 from confide.plans.plan import NANO, Study
-from confide.plans.soundness import require_sound
+from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.plans.pricing.calibrate_to_error import Within
+from confide.plans.soundness.soundness import require_sound
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import TopCategory, TopFeatures, read_plan
-from confide.tables.ranked_features import About
+from confide.tables.aggregates.ranked_features import About
 from confide.tables.source import Source, SourceKind
 from noisy_answers import dataset
 from seeded import SeededEntropy
@@ -68,7 +68,7 @@ def answered(plan, frames, *, seed=1):
 
 
 def parts_of(measurement):
-    from confide.tables.shapes import parts
+    from confide.tables.aggregates.shapes import parts
 
     return parts(measurement.aggregate)
 

@@ -17,18 +17,18 @@ from confide.plans.estimates import Covers
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.duckdb import open_engine
+from confide.rows.copies.copies import UseCopies
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
-from confide.rows.prepared.copies import UseCopies
 from confide.statistics import DataQuality
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf, Holds, QualityOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Ones
 from noisy_answers import SIMULATION, draws, mechanisms
 
 KEY = b"\x07" * 32

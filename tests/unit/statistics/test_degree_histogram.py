@@ -1,4 +1,5 @@
-"""Degree histograms as published: intervals that cover, means of bounded networks, whole releases."""
+"""Degree histograms as published: intervals that cover, means of bounded networks, whole
+releases."""
 
 import csv
 from fractions import Fraction
@@ -8,7 +9,7 @@ import pytest
 from command_line import confide
 from confide.errors import ContractError
 from confide.files.study import ask_from
-from confide.plans.calibrate_to_error import ErrorTarget
+from confide.plans.pricing.calibrate_to_error import ErrorTarget
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.statistics import DegreeHistogram

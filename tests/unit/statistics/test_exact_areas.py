@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from areas import land
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import AreaRate, Hierarchy
 from confide.statistics.area_rate.spec import Denominator
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.shapes import parts
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
-from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -5,7 +5,7 @@ import pytest
 import confide
 from confide.drawing.words import load_words
 from confide.files.kinds import KINDS
-from confide.report.save import contents
+from confide.report.pages.save import contents
 from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
 
 

@@ -10,15 +10,15 @@ import pytest
 from cohorts import release_of
 from confide.drawing.words import load_words
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.report.chart import evaluations
-from confide.rows.descent import DescentRows
+from confide.report.charts.chart import evaluations
+from confide.rows.relational.descent import DescentRows
 from confide.statistics import HazardRegression, read_plan
 from confide.statistics.person_time.concordance import held_out_concordance
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from models import ILL, NAMES
 from person_time import (
     EDGES,

@@ -10,17 +10,17 @@ import pytest
 from areas import land
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.intervals import Component, noise_component, quantile
+from confide.plans.estimation.intervals import Component, noise_component, quantile
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import Hierarchy, read_plan
 from confide.statistics.hierarchy.least_squares import Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares, total_variance
 from confide.statistics.hierarchy.whole_counts import nearest, whole_counts
-from confide.tables.pooled import PooledAggregate
+from confide.tables.aggregates.pooled import PooledAggregate
 from noisy_answers import estimate, mechanisms
 from seeded import SeededEntropy
 
@@ -46,7 +46,8 @@ def design(tree: Tree) -> list[np.ndarray]:
 
 
 def solver(tree: Tree, errors) -> np.ndarray:
-    """Return the matrix from all measurements to the estimates of all areas, by normal equations."""
+    """Return the matrix from all measurements to the estimates of all areas, by normal
+    equations."""
     x = np.vstack(design(tree))
     weights = np.concatenate(
         [np.full(n, 1 / e.variance) for n, e in zip(tree.sizes, errors, strict=True)]
@@ -93,7 +94,8 @@ def counties(number: int, tracts: int) -> Tree:
     ("share", "county", "tract"), [(0.1, 2.06, 0.739), (0.01, 4.09, 0.710), (0.5, 0.99, 0.990)]
 )
 def test_two_level_map_county_sd_is_within_5_percent_of_the_closed_form(share, county, tract):
-    """50 tracts a county, ρ = 1: 10 % to counties takes their sd from 5.0 to 2.1, tracts to 0.74."""
+    """50 tracts a county, ρ = 1: 10 % to counties takes their sd from 5.0 to 2.1, tracts to
+    0.74."""
     tree, runs = counties(20, 50), 400
     noises = [
         DiscreteGaussian(sigma_squared=Fraction(1 / (2 * part)).limit_denominator(10**6))

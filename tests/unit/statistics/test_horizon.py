@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from confide.plans.descent import score_edges
-from confide.plans.link import FARTHEST, STEPS
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.statistics.person_time.horizon import horizon_groups
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from held_out_scores import simulation
 
 SLOPES = np.array([0.6, -0.3])

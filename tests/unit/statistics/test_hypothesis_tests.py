@@ -10,10 +10,10 @@ import pytest
 from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.chi_squared import chi_squared_tail
 from confide.plans.contribution import PerPatient
-from confide.plans.intervals import Component, noise_component, quantile, share, variance
-from confide.plans.student import student_quantile, student_tail, student_width
+from confide.plans.estimation.chi_squared import chi_squared_tail
+from confide.plans.estimation.intervals import Component, noise_component, quantile, share, variance
+from confide.plans.estimation.student import student_quantile, student_tail, student_width
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import ChiSquaredTest, TrendTest, TwoMeansTest, TwoProportionsTest

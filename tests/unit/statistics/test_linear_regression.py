@@ -9,19 +9,20 @@ import pytest
 
 from confide.errors import ContractError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import LinearRegression, read_plan
 from confide.statistics.regression.least_squares import fit, relative_noise
 from confide.statistics.regression.moments import Variables, second_moments, tables
-from confide.tables.value import Product
+from confide.tables.aggregates.value import Product
 from noisy_answers import dataset, draws, estimate, mechanisms
 
 RUNS = 2000
 PURE, ZCDP = dataset(), dataset(measure=Measure.ZCDP)
+TWICE = dataset(measure=Measure.ZCDP, adjacency=Adjacency.SUBSTITUTE)
 SPEC = LinearRegression(
     id="line",
     table="participants",
@@ -190,6 +191,42 @@ def test_a_plan_with_a_regression_reads_back():
 
 
 # -- covered with the noise on
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.2])
+def test_the_interval_of_r_squared_holds_it_where_the_noise_is_large(slope):
+    spec = LinearRegression(
+        id="line", table="participants", outcome="pressure", covariates=("age", "sex")
+    )
+    rng = np.random.default_rng(17)
+    rows = people(600, rng)
+    mean = 125 + slope * (rows["age"] - 50)
+    rows["pressure"] = np.clip(np.rint(rng.normal(mean, 14)), 80, 200).astype(int)
+    age, high = rows["age"] - 50, rows["pressure"] - 140
+    exact = {
+        "age by sex": np.bincount(rows["sex"], age, 2),
+        "pressure by sex": np.bincount(rows["sex"], high, 2),
+        "rows by sex": np.bincount(rows["sex"], minlength=2),
+        "age × age": [(age**2).sum()],
+        "age × pressure": [(age * high).sum()],
+        "pressure × pressure": [(high**2).sum()],
+    }
+    exact = {q.name: tuple(int(v) for v in exact[q.name]) for q in spec.questions(TWICE)}
+    noise = mechanisms(spec, to=TWICE, spend=Fraction(1, 10))
+
+    def share(found):
+        return next(e for e in found if e.quantity == "r-squared")
+
+    true = share(estimate(spec, exact, to=TWICE, noise=quiet(spec, TWICE))).value
+    printed = held = 0
+    for noisy in draws(exact, noise=noise, runs=400, seed=3):
+        found = share(estimate(spec, noisy, to=TWICE, noise=noise))
+        if found.value is not None:
+            printed += 1
+            held += found.lower - 1e-6 <= true <= found.upper + 1e-6
+            assert 0 <= found.lower <= found.value <= found.upper <= 1
+    assert printed >= 200
+    assert held >= 0.93 * printed
 
 
 def truth():

@@ -9,17 +9,17 @@ import pytest
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.allocate import Ask, make_plan
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import DROWNED, fitted
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, world
 
 SPEC = LogisticRegression(id="odds", table="people", of=ILL, covariates=NAMES)

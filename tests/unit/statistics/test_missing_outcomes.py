@@ -11,16 +11,16 @@ from areas import land
 from confide.drawing.population import about
 from confide.drawing.words import load_words
 from confide.plans.estimates import Covers
-from confide.report.bounding import bounded
+from confide.report.wording.bounding import bounded
 from confide.statistics import STATISTICS, AreaRate
 from confide.statistics.area_rate.spec import Denominator
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import RowBound
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
-from confide.tables.known import where_told
 from confide.tables.relation import Relation
-from confide.tables.value import Ones
 from noise_off import exact_answers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

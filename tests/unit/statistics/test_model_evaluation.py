@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from confide.plans.score_bins import stretch_of
+from confide.plans.rounds.score_bins import stretch_of
 from confide.statistics.logistic.evaluation import ordered
 from confide.statistics.logistic.predictions import predicted
-from confide.tables.descent_terms import SCORE_BINS, SCORE_CUTS
+from confide.tables.aggregates.descent_terms import SCORE_BINS, SCORE_CUTS
 from held_out_scores import LENGTH, THETA, auc_of, edges_of, judged, scored, with_noise
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, forecast, make_plan
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import fitted
 from confide.plans.plan import NANO, Study
-from confide.rows.descent import DescentRows
-from confide.statistics.logistic.evaluation import Histogram, concordance
+from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import fitted
+from confide.rows.relational.descent import DescentRows
+from confide.statistics.logistic.evaluation import ScoreHistogram, concordance
 from confide.statistics.logistic.feasibility import Planned, feasibility, planned
 from confide.statistics.logistic.predictions import predicted
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.tables.descent_scale import scale_of
+from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.expression import ColumnOf
 from confide.tables.schema import Column, Kind
 from held_out_scores import auc_of, judged, scored, with_noise
@@ -87,7 +87,8 @@ def model(world, x, ill, *, sigma, rng):
 
 
 def losses(world, *, runs, seed=1):
-    """Return by how much the C-statistic of private models is below that of others, and the plan."""
+    """Return by how much the C-statistic of private models is below that of others, and the
+    plan."""
     rng = np.random.default_rng(seed)
     beta = world.slopes(rng)
     scale = scale_of(world.aggregate(), dataset=world.dataset())
@@ -160,9 +161,9 @@ def test_the_error_of_the_held_out_c_statistic_is_told_within_a_fifth(patients, 
         noisy = with_noise(counts, noise, rng).counts
         found.append(float(concordance(noisy[None], told=predicted(theta))[0]))
     assert told.error == pytest.approx(np.std(found), rel=0.2)
-    assert judged(Histogram(counts=counts, noise=noise), theta=theta).auc.error == pytest.approx(
-        told.error, rel=0.2
-    )
+    assert judged(
+        ScoreHistogram(counts=counts, noise=noise), theta=theta
+    ).auc.error == pytest.approx(told.error, rel=0.2)
 
 
 def test_a_plan_says_what_to_expect_of_the_c_statistic_from_public_facts():

@@ -18,17 +18,17 @@ from classes_world import (
     world,
 )
 from confide.errors import ContractError, UnboundedError, UnknownNameError
-from confide.plans.allocate import Ask, make_plan
-from confide.plans.classes import basis, gaussian_shares, joined, spread_out
 from confide.plans.contribution import PerPatient
-from confide.plans.marginal import gaussian_curvature
-from confide.plans.model_fit import DROWNED, fitted_classes
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.rounds.classes import basis, gaussian_shares, joined, spread_out
+from confide.plans.rounds.marginal import gaussian_curvature
+from confide.plans.rounds.model_fit import DROWNED, fitted_classes
 from confide.privacy.adjacency import Adjacency
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.statistics import MultinomialRegression, read_plan
+from confide.tables.aggregates.descent_terms import Family
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent_terms import Family
 from models import NAMES
 
 SPEC = MultinomialRegression(id="stages", table="people", outcome="stage", covariates=NAMES)
@@ -115,7 +115,7 @@ def test_patients_with_several_rows_weigh_as_one_and_are_covered_too():
         found = fit(columns, aggregate=several, rho=0.5, rng=rng)
         error = 1.96 * np.sqrt(found.sampling + found.noise)
         held += (np.abs(found.coefficients - AGAINST_NONE.ravel()) < error).mean() / 40
-    assert held == pytest.approx(0.95, abs=0.04)
+    assert 0.93 <= held < 0.995  # intervals hold what a turn of the curvature may add, too
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)

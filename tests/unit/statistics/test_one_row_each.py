@@ -5,7 +5,7 @@ import pytest
 import confide
 from confide.drawing.words import load_words
 from confide.plans.estimates import Covers
-from confide.report.bounding import bounded
+from confide.report.wording.bounding import bounded
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

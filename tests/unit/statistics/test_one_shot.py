@@ -9,19 +9,19 @@ import pytest
 
 from classes_world import CLASSES
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.allocate import Ask, make_plan
-from confide.plans.descent import AskMoments, AskScores, next_ask
-from confide.plans.model_fit import fitted
-from confide.plans.one_shot import discriminant, one_look_is_better
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.rounds.descent import AskMoments, AskScores, next_ask
+from confide.plans.rounds.model_fit import fitted
+from confide.plans.rounds.one_shot import discriminant, one_look_is_better
 from confide.privacy.adjacency import Adjacency
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
 from confide.statistics.logistic.regression import Method
+from confide.tables.aggregates.check_descent import descent_sensitivity
+from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import descent_sensitivity
-from confide.tables.descent_scale import scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort, columns, world
 
 LOOK = replace(AGGREGATE, rounds=0)

@@ -12,8 +12,8 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.canonical import decode, encode
 from confide.plans.contribution import PerPatient
-from confide.plans.cumulative import Ends, rank_widths
 from confide.plans.estimates import AT_BOUND
+from confide.plans.estimation.cumulative import Ends, rank_widths
 from confide.statistics import Mean, Quantiles
 from noisy_answers import dataset, draws, estimate, mechanisms, moments
 from seeded import SeededEntropy

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics import PoissonRegression, read_plan
 from models import NAMES
 from person_time import (

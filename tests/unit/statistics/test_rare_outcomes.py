@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import confide
-from confide.plans.link import mean
-from confide.plans.marginal import rare_start
-from confide.tables.descent_terms import Family
+from confide.plans.rounds.link import mean
+from confide.plans.rounds.marginal import rare_start
+from confide.tables.aggregates.descent_terms import Family
 
 DATASET = {
     "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},

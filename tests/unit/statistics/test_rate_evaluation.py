@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from confide.plans.descent import score_edges
-from confide.plans.link import FARTHEST, STEPS
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from held_out_scores import auc_of, simulation
 
 MOST = 10

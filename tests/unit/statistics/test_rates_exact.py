@@ -8,12 +8,11 @@ import pytest
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 from confide.plans.estimates import Covers  # noqa: E402
-from confide.plans.intervals import Component  # noqa: E402
-from confide.plans.person_time import Per, PersonTime  # noqa: E402
-from confide.plans.rates import (  # noqa: E402
-    Cell,
+from confide.plans.estimation.intervals import Component  # noqa: E402
+from confide.plans.estimation.rates import (  # noqa: E402
     Rate,
-    Source,
+    RateCell,
+    RateNoise,
     control_limits,
     difference,
     pooled,
@@ -21,6 +20,7 @@ from confide.plans.rates import (  # noqa: E402
     ratio,
     standardized,
 )
+from confide.plans.person_time import Per, PersonTime  # noqa: E402
 from confide.privacy.adjacency import Adjacency  # noqa: E402
 from confide.privacy.measure import Measure  # noqa: E402
 from confide.statistics import (  # noqa: E402
@@ -193,7 +193,7 @@ def test_the_rates_of_fleiss_come_out():
     weights = BIRTHS.sum(axis=1) / BIRTHS.sum()
     crude, adjusted = [], []
     for cases, births in zip(CASES.T, BIRTHS.T, strict=True):
-        cells = [Cell(events=c, base=n, noise=()) for c, n in zip(cases, births, strict=True)]
+        cells = [RateCell(events=c, base=n, noise=()) for c, n in zip(cases, births, strict=True)]
         found = standardized(cells, weights=weights, persons=False, sampled=True, level=0.95)
         adjusted.append(1e5 * found.value)
         crude.append(1e5 * ratio(pooled(cells), spread=1, curve=0, level=0.95).value)
@@ -208,7 +208,7 @@ def test_the_interval_of_a_standardised_rate_is_close_to_fay_and_feuers_gamma_in
     z = NormalDist().inv_cdf(0.975)
     weights = BIRTHS.sum(axis=1) / BIRTHS.sum()
     for cases, births in zip(CASES.T[:2], BIRTHS.T[:2], strict=True):
-        cells = [Cell(events=c, base=n, noise=()) for c, n in zip(cases, births, strict=True)]
+        cells = [RateCell(events=c, base=n, noise=()) for c, n in zip(cases, births, strict=True)]
         found = standardized(cells, weights=weights, persons=False, sampled=True, level=0.95)
         rate, variance = (weights * cases / births).sum(), (weights**2 * cases / births**2).sum()
         shape = rate**2 / variance  # gamma quantiles by Wilson and Hilferty's cube
@@ -238,7 +238,7 @@ POPULATION_40 = (
 def test_the_indirect_standardisation_of_selvin_comes_out():
     rates = [d / n for d, n in zip(DEATHS_60, POPULATION_60, strict=True)]
     cells = [
-        Cell(events=d, base=n, noise=()) for d, n in zip(DEATHS_40, POPULATION_40, strict=True)
+        RateCell(events=d, base=n, noise=()) for d, n in zip(DEATHS_40, POPULATION_40, strict=True)
     ]
     expected = pooled(cells, weights=rates)
     assert (expected.events, expected.base) == (71058, pytest.approx(85556.889, abs=1e-3))
@@ -250,7 +250,9 @@ def test_the_interval_of_a_rate_without_noise_is_raos_score_interval():
     """(x + z²/2 ± z√(x + z²/4)) / t, as statsmodels' confint_poisson(x, t, method="score")."""
     z = 1.959963984540054
     for events, time in ((0, 50.0), (9, 120.0), (40, 1000.0)):
-        found = ratio(Cell(events=events, base=time, noise=()), spread=time, curve=0, level=0.95)
+        found = ratio(
+            RateCell(events=events, base=time, noise=()), spread=time, curve=0, level=0.95
+        )
         middle, half = events + z * z / 2, z * math.sqrt(events + z * z / 4)
         assert found.lower == pytest.approx((middle - half) / time, abs=1e-12)
         assert found.upper == pytest.approx((middle + half) / time, rel=1e-9)
@@ -258,24 +260,26 @@ def test_the_interval_of_a_rate_without_noise_is_raos_score_interval():
 
 @pytest.mark.parametrize("events", [1, 2, 3])
 def test_the_lower_end_of_few_events_is_missed_one_time_in_twenty(events):
-    found = ratio(Cell(events=events, base=50.0, noise=()), spread=50.0, curve=0, level=0.95)
+    found = ratio(RateCell(events=events, base=50.0, noise=()), spread=50.0, curve=0, level=0.95)
     mean = 50 * found.lower
     fewer = sum(math.exp(-mean) * mean**k / math.factorial(k) for k in range(events))
     assert 1 - fewer == pytest.approx(0.05, abs=1e-6)
 
 
 def test_a_share_of_persons_without_noise_has_wilsons_interval():
-    from confide.plans.intervals import share
+    from confide.plans.estimation.intervals import share
 
     wilson = share(30, 70, noise=Component(variance=0), spread=100, least=1, level=0.95)
-    found = ratio(Cell(events=30, base=100, noise=()), spread=100, curve=100, level=0.95)
+    found = ratio(RateCell(events=30, base=100, noise=()), spread=100, curve=100, level=0.95)
     assert (found.lower, found.upper) == pytest.approx((wilson.lower, wilson.upper), rel=1e-9)
 
 
 def test_an_interval_of_noise_alone_is_fiellers():
     noise = Component(variance=9.0)
-    cell = Cell(
-        events=100, base=400, noise=(Source(noise=noise, events=1), Source(noise=noise, base=2))
+    cell = RateCell(
+        events=100,
+        base=400,
+        noise=(RateNoise(noise=noise, events=1), RateNoise(noise=noise, base=2)),
     )
     found = ratio(cell, spread=0, curve=0, level=0.95)
     z = 1.959963984540054

@@ -10,18 +10,18 @@ import pytest
 import cohorts
 from confide.drawing.words import load_words
 from confide.errors import ContractError, UnboundedError, UnknownNameError
-from confide.files.private_places import PrivatePlaces
-from confide.files.public_tables import with_public_files
+from confide.files.public.private_places import PrivatePlaces
+from confide.files.public.public_tables import with_public_files
 from confide.files.study import ask_from
-from confide.plans.best_split import best_split
 from confide.plans.contribution import PerPatient
-from confide.plans.intervals import Component
+from confide.plans.estimation.intervals import Component
+from confide.plans.estimation.weighted_sums import weight_sums
 from confide.plans.person_time import Per
+from confide.plans.pricing.best_split import best_split
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.weighted_sums import weight_sums
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
-from confide.report.section import section
+from confide.report.wording.section import section
 from confide.statistics import (
     SMR,
     Incidence,

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.link import mean
+from confide.plans.rounds.link import mean
 from confide.statistics.logistic.calibration import calibration_line
-from confide.statistics.logistic.evaluation import Histogram
-from confide.statistics.logistic.predictions import AS_PREDICTED, Line, predicted
+from confide.statistics.logistic.evaluation import ScoreHistogram
+from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine, predicted
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
-from confide.tables.descent_terms import Family
+from confide.tables.aggregates.descent_terms import Family
 from held_out_scores import THETA, judged, scored, simulation, with_noise
 from models import ILL
 
 
 def line_of(counts, *, noise=0.0, kind=Recalibration.LINE, number=0):
-    found = Histogram(counts=counts, noise=noise)
+    found = ScoreHistogram(counts=counts, noise=noise)
     return recalibrated(found, theta=THETA, kind=kind, simulation=simulation(number))
 
 
@@ -50,7 +50,8 @@ def test_too_few_patients_recalibrate_nothing():
 
 
 def test_the_other_half_does_not_flatter_a_recalibration():
-    """On the patients who drew the line the slope after it is 1 whatever its error; on others not."""
+    """On the patients who drew the line the slope after it is 1 whatever its error; on others
+    not."""
     rng = np.random.default_rng(5)
     same, other = [], []
     for number in range(30):
@@ -78,7 +79,7 @@ def test_recalibration_brings_slope_and_brier_score_of_other_patients_near_the_b
 @pytest.mark.audit
 def test_intervals_after_a_recalibration_hold_the_truth_in_93_percent_of_a_thousand_runs():
     rng = np.random.default_rng(7)
-    line = Line(intercept=-0.2, slope=0.8)
+    line = CalibrationLine(intercept=-0.2, slope=0.8)
     truth = judged(scored(2_000_000, rng, slope=0.7)[0], line=line)
     held = []
     for number in range(1_000):

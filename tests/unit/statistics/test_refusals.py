@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from confide.errors import ConfideError, ContractError, InvalidParameterError, UnboundedError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.statistics import (

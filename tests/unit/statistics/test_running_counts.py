@@ -10,22 +10,22 @@ import pytest
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.noisy import NoisyAggregates, read_payload
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import RunningCounts, read_plan
+from confide.tables.aggregates.shapes import parts
+from confide.tables.aggregates.square_root import ONE, first_columns, product
 from confide.tables.expression import ColumnOf, DatePart, ValueOf
 from confide.tables.filter import Everything, IsIn, Not
 from confide.tables.per_patient import AtEnd, HasAny, Which
 from confide.tables.schema import Dataset
-from confide.tables.shapes import parts
 from confide.tables.source import Source, SourceKind
-from confide.tables.square_root import ONE, first_columns, product
 from noisy_answers import estimate, mechanisms
 from over_time import day, visits
 from seeded import SeededEntropy

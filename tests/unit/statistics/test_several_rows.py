@@ -9,14 +9,14 @@ import pytest
 
 from confide.errors import ContractError, InvalidParameterError, UnboundedError
 from confide.plans.contribution import PerPatient
-from confide.plans.descent import next_ask
-from confide.plans.model_fit import fitted
+from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.model_fit import fitted
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, PoissonRegression
+from confide.tables.aggregates.check_descent import check_descent
+from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.bound_contributions import RowBound
-from confide.tables.check_descent import check_descent
-from confide.tables.descent_scale import scale_of
 from models import AGGREGATE, ILL, NAMES, TRUTH, cohort
 from person_time import COUNT_TRUTH, COUNTS, MOST, world
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Covers
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
@@ -232,7 +232,7 @@ def test_a_variable_that_asks_for_half_the_error_gets_it():
 
 
 def test_asking_for_the_errors_asked_finds_the_least_budget_that_reaches_them():
-    from confide.plans.calibrate_to_error import Within
+    from confide.plans.pricing.calibrate_to_error import Within
 
     to = dataset(measure=Measure.ZCDP)
     plan = make_plan(

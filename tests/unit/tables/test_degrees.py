@@ -9,14 +9,14 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.degrees import DegreeBounds, How
+from confide.tables.aggregates.shapes import check_aggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound
-from confide.tables.degrees import DegreeBounds, How
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.tables.relation import Relation
-from confide.tables.shapes import check_aggregate
-from confide.tables.value import Ones
 from networks import asked, graphs, histogram, network, stable
 
 pytestmark = pytest.mark.L1

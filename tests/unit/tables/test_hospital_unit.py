@@ -7,8 +7,8 @@ import pytest
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 

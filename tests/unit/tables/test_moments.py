@@ -11,12 +11,12 @@ from confide.plans.contribution import PerPatient
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import Mean, Variance
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.shapes import parts
 from confide.tables.bound_contributions import CellBound, RowBound, ValueRange, sensitivity
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Between
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, centre, domain
-from confide.tables.shapes import parts
 from noisy_answers import dataset
 
 TO = dataset()

@@ -14,13 +14,21 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.plans.canonical import decode, encode
 from confide.plans.contribution import question
 from confide.privacy.unit import Entity
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.shapes import check_aggregate
+from confide.tables.aggregates.value import (
+    Centred,
+    CentredSquare,
+    Factor,
+    Plain,
+    Product,
+    reads,
+    value_range,
+)
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.expression import ColumnOf, Expression
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
 from confide.tables.relation import Relation, centre, domain
-from confide.tables.shapes import check_aggregate
-from confide.tables.value import Centred, CentredSquare, Factor, Plain, Product, reads, value_range
 from noisy_answers import dataset
 from seeded import SeededEntropy
 

@@ -14,9 +14,7 @@ from confide.plans.contribution import PerPatient, question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import TopFeatures
-from confide.tables.bound_contributions import CellBound
-from confide.tables.expression import ColumnOf
-from confide.tables.ranked_features import (
+from confide.tables.aggregates.ranked_features import (
     MOST_FEATURES,
     About,
     RankedFeatures,
@@ -25,8 +23,10 @@ from confide.tables.ranked_features import (
     one_row,
     scores,
 )
+from confide.tables.aggregates.shapes import parts
+from confide.tables.bound_contributions import CellBound
+from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation, centre, domain
-from confide.tables.shapes import parts
 from noisy_answers import dataset
 from seeded import SeededEntropy
 

@@ -11,13 +11,13 @@ from typing import get_args
 import pytest
 
 from confide.errors import ContractError
-from confide.rows.degrees import DEGREES
-from confide.rows.descent import DESCENT
-from confide.rows.keys import KEYS
-from confide.rows.shapes import by_shape
-from confide.rows.sums import SUMS
-from confide.tables import shapes
-from confide.tables.shapes import (
+from confide.rows.relational.degrees import DEGREES
+from confide.rows.relational.descent import DESCENT
+from confide.rows.relational.keys import KEYS
+from confide.rows.relational.shapes import by_shape
+from confide.rows.relational.sums import SUMS
+from confide.tables.aggregates import shapes
+from confide.tables.aggregates.shapes import (
     SHAPES,
     Asked,
     Combined,
@@ -59,12 +59,12 @@ def test_rows_that_lack_a_shape_or_know_it_twice_are_refused_by_name():
 def test_a_program_whose_rows_lack_a_shape_does_not_start_an_engine(tmp_path):
     source = Path(str(resources.files("confide")))
     shutil.copytree(source, tmp_path / "confide", ignore=shutil.ignore_patterns("__pycache__"))
-    broken = tmp_path / "confide/rows/shapes.py"
+    broken = tmp_path / "confide/rows/relational/shapes.py"
     text = broken.read_text("utf-8")
     assert text.count("SUMS, KEYS, DEGREES, DESCENT, of=Asked") == 1
     broken.write_text(text.replace("SUMS, KEYS, DEGREES, DESCENT, of", "SUMS, KEYS, DESCENT, of"))
     ran = subprocess.run(
-        [sys.executable, "-c", "import confide.rows.duckdb"],
+        [sys.executable, "-c", "import confide.rows.engines.duckdb"],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ import pytest
 
 from confide.errors import InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.tables.square_root import (
+from confide.tables.aggregates.square_root import (
     ONE,
     coefficients,
     convolved,

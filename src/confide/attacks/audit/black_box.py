@@ -21,13 +21,13 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.attacks.audit.lower_bound import Bound, delta_bound, epsilon_bound, mu_bound
+from confide.attacks.audit.lower_bound import LowerBound, delta_bound, epsilon_bound, mu_bound
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
 from confide.noise.local_mechanism import LocalMechanism
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import AddedNoise
 from confide.noise.peeling import Peeling
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection, draw_sets
@@ -39,7 +39,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 MISS = 1e-6
 
 Vector: TypeAlias = tuple[int, ...]
-Run: TypeAlias = Callable[[Vector, int, Entropy], NDArray[np.float64]]
+MechanismRun: TypeAlias = Callable[[Vector, int, Entropy], NDArray[np.float64]]
 """Outputs as features, shape (samples, features), for an exact input."""
 
 
@@ -60,7 +60,7 @@ class Scenario:
     claim: PrivacyLoss
     first: Vector
     second: Vector
-    run: Run
+    run: MechanismRun
     slow: bool = False
 
 
@@ -91,7 +91,7 @@ def judged(
     *,
     claim: PrivacyLoss,
     exact: tuple[Vector, Vector],
-) -> tuple[tuple[str, Bound, float], ...]:
+) -> tuple[tuple[str, LowerBound, float], ...]:
     """Return each bounded parameter: its letter, its lower bound, and its claimed value."""
     match claim:
         case PureDP(epsilon=epsilon):
@@ -112,7 +112,7 @@ def judged(
             assert_never(claim)
 
 
-def adding(noise: Mechanism) -> Run:
+def adding(noise: AddedNoise) -> MechanismRun:
     """Return the runner of noise that is added to a vector."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
@@ -123,7 +123,7 @@ def adding(noise: Mechanism) -> Run:
     return run
 
 
-def selecting_with_counts(rule: KeyThreshold) -> Run:
+def selecting_with_counts(rule: KeyThreshold) -> MechanismRun:
     """Return the runner of a threshold: presence and noisy count of each key, and their number."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
@@ -142,7 +142,7 @@ def with_presence(noisy: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hstack([noisy, there, there.sum(axis=1, keepdims=True)])
 
 
-def answering(survey: LocalMechanism) -> Run:
+def answering(survey: LocalMechanism) -> MechanismRun:
     """Return the runner of one person's answer."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
@@ -153,7 +153,7 @@ def answering(survey: LocalMechanism) -> Run:
     return run
 
 
-def choosing_sets(choice: SetSelection) -> Run:
+def choosing_sets(choice: SetSelection) -> MechanismRun:
     """Return the runner of a choice of a set, all draws at once."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
@@ -165,7 +165,7 @@ def choosing_sets(choice: SetSelection) -> Run:
     return run
 
 
-def peeling(choice: Peeling) -> Run:
+def peeling(choice: Peeling) -> MechanismRun:
     """Return the runner of rounds of choices, one run at a time."""
 
     def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:

@@ -30,26 +30,26 @@ from confide.attacks.audit.searched import worst_of
 from confide.attacks.audit.sensitivity_search import HASH_KEY
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.noise.entropy import Entropy
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.plan import Noisy, Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
-from confide.release.keys import read_signing_key
-from confide.release.ledger_pin import make_keys
 from confide.release.noisy import NoisyAggregates, read_values
-from confide.release.site_ledger import site_ledger
-from confide.rows.duckdb import open_engine
+from confide.release.site.keys import read_signing_key
+from confide.release.site.ledger_pin import make_keys
+from confide.release.site.site_ledger import site_ledger
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection, Mean, Sum
 from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset, Derived
 from confide.tables.source import Source, SourceKind
 
-Event: TypeAlias = tuple[int, float, str, str]
+OutputEvent: TypeAlias = tuple[int, float, str, str]
 """Person within the copy, change, code, note."""
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**4)
@@ -57,7 +57,7 @@ DIGITS = ("copy_high", "copy_low")
 _NO_CAP = 10**8 * NANO
 
 
-Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], NoisyAggregates]
+ReleaseOnce: TypeAlias = Callable[[Plan, Mapping[str, Any]], NoisyAggregates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +78,13 @@ class Trial:
     statistic: Statistic
     measure: Measure
     adjacency: Adjacency
-    first: tuple[Event, ...]
-    second: tuple[Event, ...]
+    first: tuple[OutputEvent, ...]
+    second: tuple[OutputEvent, ...]
     exact: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
 
 def audit_trial(
-    trial: Trial, *, copies: int, entropy: Entropy, release: Release | None = None
+    trial: Trial, *, copies: int, entropy: Entropy, release: ReleaseOnce | None = None
 ) -> AuditCheck:
     """Return whether the claim of a whole release survives.
 
@@ -127,7 +127,7 @@ def _claim(plan: Plan) -> PrivacyLoss:
     raise AssertionError  # no trial selects keys under zCDP
 
 
-def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> Release:
+def _gate(folder: Path, *, dataset: Dataset, entropy: Entropy) -> ReleaseOnce:
     through = passing_the_gate(folder, dataset=dataset, entropy=entropy)
 
     def release(plan: Plan, frames: Mapping[str, Any]) -> NoisyAggregates:
@@ -192,7 +192,7 @@ def _dataset(trial: Trial, *, copies: int) -> Dataset:
     )
 
 
-def _frames(events: Sequence[Event], *, copies: int) -> dict[str, Any]:
+def _frames(events: Sequence[OutputEvent], *, copies: int) -> dict[str, Any]:
     import pyarrow as pa
 
     copy = np.arange(copies)
@@ -236,9 +236,13 @@ def _keyed(value: Mapping[str, int], *, notes: Sequence[str], copies: int) -> ND
 
 def trials() -> tuple[Trial, ...]:
     """Return one study of each kind of noise and accounting."""
-    others: tuple[Event, ...] = ((1, 3.0, "A", "flu"), (2, -4.0, "B", "flu"), (3, 0.0, "C", "gout"))
-    up: tuple[Event, ...] = ((0, 1e9, "A", "rare"), (0, float("inf"), "A", "rare"))
-    down: tuple[Event, ...] = ((0, -1e9, "D", "odd"), (0, -1e9, "D", "odd"))
+    others: tuple[OutputEvent, ...] = (
+        (1, 3.0, "A", "flu"),
+        (2, -4.0, "B", "flu"),
+        (3, 0.0, "C", "gout"),
+    )
+    up: tuple[OutputEvent, ...] = ((0, 1e9, "A", "rare"), (0, float("inf"), "A", "rare"))
+    down: tuple[OutputEvent, ...] = ((0, -1e9, "D", "odd"), (0, -1e9, "D", "odd"))
     one, two = PerPatient(cells=1), PerPatient(rows=2)
     return (
         Trial(

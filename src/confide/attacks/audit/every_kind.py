@@ -32,7 +32,7 @@ import numpy as np
 from confide.attacks.audit.black_box import MISS, as_number, judged
 from confide.attacks.audit.end_to_end import passing_the_gate
 from confide.attacks.audit.generate import Neighbours, copied
-from confide.attacks.audit.lower_bound import Bound, mu_bound
+from confide.attacks.audit.lower_bound import LowerBound, mu_bound
 from confide.attacks.audit.networks import contacts, network
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.attacks.audit.searched import (
@@ -45,7 +45,7 @@ from confide.attacks.audit.sensitivity_search import exact_vectors
 from confide.attacks.audit.worst_pair import (
     EPSILON,
     EPSILON_OF_CHOICES,
-    Copies,
+    DatabaseCopies,
     KindTrial,
     Numbers,
     audited_dataset,
@@ -59,21 +59,21 @@ from confide.attacks.audit.worst_pair import (
 )
 from confide.errors import UnsupportedError
 from confide.noise.entropy import Entropy
-from confide.plans.descent import AskMoments
 from confide.plans.plan import Noisy, Plan
+from confide.plans.rounds.descent import AskMoments
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.rows.descent import DescentRows
+from confide.rows.relational.descent import DescentRows
 from confide.statistics.audited import Worst
 from confide.tables.schema import Dataset
 
 _AT_ONCE = 250
 _DIGITS = 3  # numbers of an answer that are also taken as one
 
-Release: TypeAlias = Callable[[Plan, Mapping[str, Any]], Sequence[Noisy]]
-Opening: TypeAlias = Callable[[Path, Dataset, Entropy], Release]
+ReleaseNoisy: TypeAlias = Callable[[Plan, Mapping[str, Any]], Sequence[Noisy]]
+OpenWorld: TypeAlias = Callable[[Path, Dataset, Entropy], ReleaseNoisy]
 
 
 def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
@@ -158,7 +158,7 @@ def audit_kind(
     *,
     copies: int,
     entropy: Entropy,
-    opening: Opening | None = None,
+    opening: OpenWorld | None = None,
 ) -> AuditCheck:
     """Return whether the claim of a whole release of one kind survives.
 
@@ -193,11 +193,11 @@ def audit_kind(
     )
 
 
-def _through_the_gate(folder: Path, dataset: Dataset, entropy: Entropy) -> Release:
+def _through_the_gate(folder: Path, dataset: Dataset, entropy: Entropy) -> ReleaseNoisy:
     return passing_the_gate(folder, dataset=dataset, entropy=entropy)
 
 
-Bounds: TypeAlias = tuple[tuple[str, Bound, float], ...]
+LowerBounds: TypeAlias = tuple[tuple[str, LowerBound, float], ...]
 
 
 def _in_copies(
@@ -206,13 +206,13 @@ def _in_copies(
     *,
     copies: int,
     entropy: Entropy,
-    opening: Opening,
+    opening: OpenWorld,
     folder: Path,
-) -> Bounds:
+) -> LowerBounds:
     """Return the bounds from one release of many copies, and one of their neighbours."""
     dataset = audited_dataset(trial, databases=copies)
     plan = audited_plan(
-        [Copies(of=trial.statistic, copies=copies)], dataset=dataset, epsilon=EPSILON
+        [DatabaseCopies(of=trial.statistic, copies=copies)], dataset=dataset, epsilon=EPSILON
     )
     aggregates = tuple(m.aggregate for m in plan.measurements)
     release = opening(folder, dataset, entropy)
@@ -268,7 +268,7 @@ def _features(output: Numbers, *, first: Numbers, second: Numbers, scales: Numbe
 
 def _gaussian(
     outputs: tuple[Numbers, Numbers], *, first: Numbers, second: Numbers, variances: Numbers
-) -> Bound:
+) -> LowerBound:
     """Return the bound of the event half-way between the two means, copy by copy."""
     towards = (first - second) / variances
     length = np.sqrt(((first - second) ** 2 / variances).sum(axis=1))
@@ -286,9 +286,9 @@ def _asked_again(
     *,
     samples: int,
     entropy: Entropy,
-    opening: Opening,
+    opening: OpenWorld,
     folder: Path,
-) -> Bounds:
+) -> LowerBounds:
     """Return the bounds from many answers to one question about a pair of small databases."""
     statistic: Any = trial.statistic
     graph = trial.worst is Worst.NETWORK
@@ -308,7 +308,7 @@ def _asked_again(
     return judged(first, second, claim=_of_one(plan, asked=many), exact=((), ()))
 
 
-def _of_moments(first: Numbers, second: Numbers, *, pair: Neighbours, plan: Plan) -> Bound:
+def _of_moments(first: Numbers, second: Numbers, *, pair: Neighbours, plan: Plan) -> LowerBound:
     """Return the bound from the first answers of a model, its moments: later ones depend on them.
 
     Without anybody in the second database they are 0, and in the first they are the patient's.

@@ -32,10 +32,10 @@ from confide.privacy.unit import Entity
 MOST_OTHERS = 5
 MOST_EVENTS = 8
 
-Rows: TypeAlias = dict[str, NDArray[np.int64]]
+GeneratedRows: TypeAlias = dict[str, NDArray[np.int64]]
 """Rows of one table: person and database, and for each column a place in its alphabet."""
 
-_Version: TypeAlias = tuple[Sequence[Rows], Sequence[Rows]]
+_Version: TypeAlias = tuple[Sequence[GeneratedRows], Sequence[GeneratedRows]]
 
 _NUMBERS = ("amount", "change", "big", "whole")
 _LABELS = ("code", "day", "note")
@@ -181,7 +181,7 @@ def _ends(databases: int, *, entropy: Entropy) -> NDArray[np.int64]:
     return uniform_below(2, count=count, entropy=entropy).reshape(len(_WITH_ENDS), databases)
 
 
-def _others(databases: int, *, entropy: Entropy) -> tuple[Rows, Rows]:
+def _others(databases: int, *, entropy: Entropy) -> tuple[GeneratedRows, GeneratedRows]:
     """Return events and person rows of everybody but the targets; some rows belong to nobody."""
     persons = uniform_below(MOST_OTHERS + 1, count=databases, entropy=entropy)
     db = np.repeat(np.arange(databases), persons)
@@ -194,7 +194,7 @@ def _others(databases: int, *, entropy: Entropy) -> tuple[Rows, Rows]:
     )
 
 
-def _target(habits: _Habits, *, entropy: Entropy) -> tuple[Rows, Rows]:
+def _target(habits: _Habits, *, entropy: Entropy) -> tuple[GeneratedRows, GeneratedRows]:
     """Return the events and person rows of one target in each database."""
     databases = habits.cell.size
     db = np.arange(databases)
@@ -221,7 +221,7 @@ def _target(habits: _Habits, *, entropy: Entropy) -> tuple[Rows, Rows]:
     return events, persons
 
 
-def _other_row(row: Rows, *, entropy: Entropy) -> Rows:
+def _other_row(row: GeneratedRows, *, entropy: Entropy) -> GeneratedRows:
     """Return another event in place of each: any, or the opposite extreme in another cell."""
     count = row["db"].size
     other = row | _drawn(count, of=_EVENT_COLUMNS, entropy=entropy)
@@ -242,12 +242,12 @@ def _repeated(
     *,
     of: Sequence[str],
     entropy: Entropy,
-) -> Rows:
+) -> GeneratedRows:
     rows = {"db": np.repeat(db, times), "pid": np.repeat(pid, times)}
     return rows | _drawn(rows["db"].size, of=of, entropy=entropy)
 
 
-def _drawn(count: int, *, of: Sequence[str], entropy: Entropy) -> Rows:
+def _drawn(count: int, *, of: Sequence[str], entropy: Entropy) -> GeneratedRows:
     return {name: uniform_below(len(ALPHABETS[name]), count=count, entropy=entropy) for name in of}
 
 
@@ -261,14 +261,16 @@ def _ordinals(times: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - times, times)
 
 
-def _frames(events: Sequence[Rows], persons: Sequence[Rows], *, databases: int) -> dict[str, Any]:
+def _frames(
+    events: Sequence[GeneratedRows], persons: Sequence[GeneratedRows], *, databases: int
+) -> dict[str, Any]:
     return {
         "events": _table(events, databases=databases),
         "patients": _table(persons, databases=databases),
     }
 
 
-def _table(parts: Sequence[Rows], *, databases: int) -> Any:
+def _table(parts: Sequence[GeneratedRows], *, databases: int) -> Any:
     """Return rows as a frame; a person number below 0 is NULL, a note carries its database."""
     import pyarrow as pa
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.noise.half_width import least_width
-from confide.noise.mechanism import Mechanism
-from confide.plans.chi_squared import chi_squared_tail
+from confide.noise.mechanism import AddedNoise
+from confide.plans.estimation.chi_squared import chi_squared_tail
 
 CELLS = 40
 LEAST_EXPECTED = 5
@@ -72,7 +72,7 @@ def p_value_of_counts(observed: Sequence[int], shares: Sequence[float]) -> float
     return float(chi_squared_tail(np.array(statistic), degrees=len(cells) - 1))
 
 
-def worst_moment(draws: NDArray[np.int64], *, noise: Mechanism) -> float:
+def worst_moment(draws: NDArray[np.int64], *, noise: AddedNoise) -> float:
     """Return how many standard errors a moment, or a serial correlation, is off, at most.
 
     Args:

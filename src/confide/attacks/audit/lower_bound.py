@@ -41,7 +41,7 @@ _CAUTION = 4.0  # standard deviations taken off while an event is chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class LowerBound:
     """A lower bound and the event that gives it.
 
     Attributes:
@@ -84,7 +84,7 @@ class _Event:
 
 def epsilon_bound(
     first: NDArray[np.float64], second: NDArray[np.float64], *, delta: float, miss: float
-) -> Bound:
+) -> LowerBound:
     """Return a lower bound on ε, for a claim of (ε, ``delta``).
 
     Args:
@@ -108,7 +108,7 @@ def epsilon_bound(
 
 def delta_bound(
     first: NDArray[np.float64], second: NDArray[np.float64], *, epsilon: float, miss: float
-) -> Bound:
+) -> LowerBound:
     """Return a lower bound on δ, for a claimed ``epsilon``.
 
     Example:
@@ -122,7 +122,7 @@ def delta_bound(
 
 def mu_bound(
     first: NDArray[np.float64], second: NDArray[np.float64], *, cut: float, miss: float
-) -> Bound:
+) -> LowerBound:
     """Return a lower bound on μ, by the event "score ≥ cut", fixed before any output is seen.
 
     Args:
@@ -140,7 +140,7 @@ def mu_bound(
     normal = NormalDist()
     inside, outside = _chances(first >= cut, second >= cut, miss=miss)
     gap = normal.inv_cdf(_inner(inside)) - normal.inv_cdf(_inner(outside))
-    return Bound(
+    return LowerBound(
         value=max(0.0, gap),
         event=f"score ≥ {cut:g}",
         inside=inside,
@@ -180,7 +180,7 @@ def _best(
     *,
     worth: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
     miss: float,
-) -> Bound:
+) -> LowerBound:
     """Return the bound of the event that does best on the training quarter."""
     if first.ndim != 2 or first.shape != second.shape or len(first) < 2 * _TRAINING:
         raise InvalidParameterError("Expected two samples of one shape (n, features), n ≥ 8.")
@@ -196,7 +196,7 @@ def _best(
     likelier, other = reversed(happened) if best.swapped else happened
     inside, outside = _chances(likelier, other, miss=miss)
     value = float(worth(np.array([inside]), np.array([outside]))[0])
-    return Bound(
+    return LowerBound(
         value=max(0.0, value),
         event=str(best),
         inside=inside,

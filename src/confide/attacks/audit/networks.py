@@ -2,8 +2,8 @@
 
 With the bound D = 2, two persons have one contact each, with someone else; a third, with both of
 them, is there or not.  Both move from degree 1 to 2 and the third enters 2: L1 = 2D + 1, which the
-lemma of :mod:`confide.tables.degrees` allows.  With the edge as the unit, a contact between two
-persons of degree 1 is there or not: L1 = 4.
+lemma of :mod:`confide.tables.aggregates.degrees` allows.  With the edge as the unit, a contact
+between two persons of degree 1 is there or not: L1 = 4.
 
 *Privacy:* no data of anybody are read.
 

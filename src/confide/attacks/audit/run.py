@@ -29,29 +29,29 @@ from confide.attacks.audit.every_kind import (
 )
 from confide.attacks.audit.generate import Neighbours, neighbours
 from confide.attacks.audit.goodness_of_fit import p_value, worst_moment
-from confide.attacks.audit.models import model_scenario, reach_check, worst_canary
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, AuditReport, Layer
 from confide.attacks.audit.searched import statistics_of_events, statistics_of_patients
 from confide.attacks.audit.sensitivity_search import (
-    Found,
+    LargestMovement,
     search,
 )
-from confide.attacks.audit.training import Training, audit_training
-from confide.attacks.audit.victims import leak_checks, leaks, one_run_check
+from confide.attacks.audit.trained.models import model_scenario, reach_check, worst_canary
+from confide.attacks.audit.trained.training import Training, audit_training
+from confide.attacks.audit.trained.victims import leak_checks, leaks, one_run_check
 from confide.attacks.audit.worst_pair import KindTrial
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy, SystemEntropy
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import AddedNoise
 from confide.privacy.unit import Entity
-from confide.tables.descent_terms import Family
+from confide.tables.aggregates.descent_terms import Family
 
 LEAST_P = 1e-4
 MOST_ERRORS = 6.0  # standard errors; eight moments, two tries
 
-SAMPLERS: tuple[Mechanism, ...] = (
+SAMPLERS: tuple[AddedNoise, ...] = (
     DiscreteLaplace(scale=Fraction(1, 2)),
     DiscreteLaplace(scale=Fraction(5, 2)),
     DiscreteLaplace(scale=Fraction(1000)),
@@ -93,13 +93,13 @@ def run_audit(
     return AuditReport(checks=tuple(checks), seconds=time.monotonic() - start)
 
 
-Part: TypeAlias = tuple[str, Callable[[], tuple[AuditCheck, ...]]]
+AuditPart: TypeAlias = tuple[str, Callable[[], tuple[AuditCheck, ...]]]
 """Its name, and what runs it."""
 
 
 def _parts(
     *, quick: bool, entropy: Entropy, trainings: tuple[Training, ...] = ()
-) -> Iterator[Part]:
+) -> Iterator[AuditPart]:
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
@@ -149,7 +149,7 @@ def _on_pair(
     return (audit_kind(kind, pairs_of()[kind], copies=copies, entropy=entropy),)
 
 
-def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Part]:
+def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[AuditPart]:
     for family in Family:
         yield f"sensitivity of a {family.value} model", partial(_one, reach_check, family)
         canary = model_scenario(family, canary=worst_canary(family))
@@ -184,7 +184,7 @@ def sensitivity_checks(entity: Entity, *, pairs: int, entropy: Entropy) -> tuple
     return tuple(_of(found) for found in search(statistics, drawn=drawn, entity=entity))
 
 
-def _of(found: Found) -> AuditCheck:
+def _of(found: LargestMovement) -> AuditCheck:
     claimed = found.claimed
     return AuditCheck(
         name=f"{found.statistic}/{found.question}, {found.entity.value}, {found.adjacency.value}",
@@ -196,7 +196,7 @@ def _of(found: Found) -> AuditCheck:
     )
 
 
-def fit_check(noise: Mechanism, *, draws: int, entropy: Entropy) -> AuditCheck:
+def fit_check(noise: AddedNoise, *, draws: int, entropy: Entropy) -> AuditCheck:
     """Return whether draws fit the stated law and moments, with one more try."""
     for _ in range(2):
         sample = noise.sample(draws, entropy=entropy)

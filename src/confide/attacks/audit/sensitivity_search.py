@@ -29,20 +29,20 @@ from confide.plans.plan import Question, Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
 from confide.rows.engine import Engine, Exact, exact_vector
+from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.source import Source, SourceKind
 
 Vectors: TypeAlias = Sequence[Exact]
 Evaluate: TypeAlias = Callable[[Mapping[str, Any], Dataset, tuple[Measured, ...]], Vectors]
-Claim: TypeAlias = Callable[[Statistic, Dataset], Sequence[Question]]
+QuestionsOf: TypeAlias = Callable[[Statistic, Dataset], Sequence[Question]]
 HASH_KEY = b"order of rows in generated data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LargestMovement:
     """The largest movement of one exact vector.
 
     Attributes:
@@ -127,8 +127,8 @@ def search(
     drawn: Neighbours,
     entity: Entity,
     evaluate: Evaluate = exact_vectors,
-    claims: Claim = asked,
-) -> tuple[Found, ...]:
+    claims: QuestionsOf = asked,
+) -> tuple[LargestMovement, ...]:
     """Return the largest movements under both adjacencies.
 
     Args:
@@ -211,7 +211,7 @@ def _compared(
     second: NDArray[Any] | dict[str, int],
     entity: Entity,
     adjacency: Adjacency,
-) -> Found:
+) -> LargestMovement:
     if isinstance(first, dict) or isinstance(second, dict):
         change = _moved_keys(dict(first), dict(second))
     else:
@@ -219,7 +219,7 @@ def _compared(
     moved = np.abs(change)
     aggregate = question.aggregate
     size = aggregate.size if isinstance(aggregate, Ranked) else 0
-    return Found(
+    return LargestMovement(
         statistic=statistic,
         question=question.name,
         entity=entity,

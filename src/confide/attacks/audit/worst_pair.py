@@ -26,10 +26,10 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
 from confide.noise.set_selection import SetSelection
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism, Noisy, Plan, Question, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
@@ -81,7 +81,7 @@ class KindTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copies:
+class DatabaseCopies:
     """A statistic of each of many copies of a database at once.
 
     Its sensitivity is that of one copy: a patient is in one only.
@@ -169,7 +169,7 @@ def worst_pairs(trials: Sequence[KindTrial], *, entropy: Entropy) -> tuple[Neigh
     one = trials[0]
     drawn = neighbours(SEARCHED, entity=one.entity, entropy=entropy).alone()
     dataset = audited_dataset(one, databases=SEARCHED)
-    statistics = [Copies(of=trial.statistic, copies=SEARCHED) for trial in trials]
+    statistics = [DatabaseCopies(of=trial.statistic, copies=SEARCHED) for trial in trials]
     plan = audited_plan(statistics, dataset=dataset, epsilon=EPSILON)
     turns = [_losses(plan, drawn.renamed(turn), trial=one) for turn in range(_RENAMED)]
     return tuple(
@@ -251,7 +251,7 @@ def worst_choice(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
     """
     drawn = neighbours(_FOR_CHOICES, entity=trial.entity, entropy=entropy).alone()
     dataset = audited_dataset(trial, databases=_FOR_CHOICES)
-    statistic = Copies(of=trial.statistic, copies=_FOR_CHOICES)
+    statistic = DatabaseCopies(of=trial.statistic, copies=_FOR_CHOICES)
     (measurement,) = audited_plan(
         [statistic], dataset=dataset, epsilon=EPSILON_OF_CHOICES
     ).measurements

@@ -12,7 +12,7 @@ from confide.privacy.individual import FEMTO, CapWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class SpendCap:
     """Up to what the spends of a patient add up, in 1e-15, over what time; ``cap`` names it."""
 
     window: CapWindow
@@ -40,14 +40,14 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Charged:
+class PatientsCharged:
     """Who is left out, as the engine numbers them, and the tag of the durable membership."""
 
     left_out: NDArray[np.int64]
     tag: str
 
 
-def exhausted(bound: Bound, *, everybody: int, left: int) -> BudgetExhaustedError:
+def exhausted(bound: SpendCap, *, everybody: int, left: int) -> BudgetExhaustedError:
     """Return the refusal of a plan that charges everybody more than is left: a public sum."""
     return BudgetExhaustedError(
         f"The cap {bound.cap or 'of patients'} has {left / FEMTO:.6g} left after what every "

@@ -30,7 +30,7 @@ class Members:
         paid: Numbers of those who pay by their own norm too, each once; shape (paid,).
         spends: What they paid for it, in 1e-15; 0 where they are left out; shape (paid,).
         left_out: Numbers of those who were left out, and paid nothing, each once.
-        rolled: Digest over who the patients were; "" in files of earlier versions.
+        rolled: Digest over who the patients were.
     """
 
     everybody: int
@@ -76,9 +76,8 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
     """
     path = members_path(folder, number=entry.number)
     found = read_sealed(path, key=key, kind=KIND)
-    of = (found.fields["lineage"], found.fields["entry"], found.fields["plan"])
-    row = found.fields.get("hash", entry.hash)  # files of earlier versions do not say
-    if (*of, row) != (entry.lineage, entry.number, entry.plan_digest, entry.hash):
+    of = tuple(map(found.fields.get, ("lineage", "entry", "plan", "hash")))
+    if of != (entry.lineage, entry.number, entry.plan_digest, entry.hash):
         raise changed(path)
     members = Members(
         everybody=int(found.fields["everybody"]),
@@ -86,6 +85,6 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
         paid=found.columns["paid"],
         spends=found.columns["spends"],
         left_out=found.columns["left_out"],
-        rolled=found.fields.get("rolled", ""),
+        rolled=found.fields["rolled"],
     )
     return members, found.tag

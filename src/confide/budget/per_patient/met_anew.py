@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from confide.budget.entry import Entry
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.records import whole
-from confide.budget.per_patient.tally import LOWEST, Counted
+from confide.budget.per_patient.tally import LOWEST, CountedCharge
 
 MOST = -LOWEST // 2
 """More than any cap, and two of it are no more than an integer of a vector holds."""
@@ -45,7 +45,7 @@ def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:
 def paid_before(
     rows: NDArray[np.int64],
     *,
-    counted: Mapping[int, Counted],
+    counted: Mapping[int, CountedCharge],
     known: Mapping[int, Entry],
     alike: Callable[[int], int],
 ) -> NDArray[np.int64]:

@@ -82,10 +82,7 @@ class People:
         return self._rolled.get(count, "")
 
     def starts(self) -> tuple[tuple[int, int], ...]:
-        """Return the first number of each segment, and the row of the ledger after which it came.
-
-        0 where a segment of an earlier version does not say.
-        """
+        """Return the first number of each segment, and after which row of the ledger it came."""
         return tuple(self._starts)
 
     def refresh(self) -> None:
@@ -96,14 +93,10 @@ class People:
         """
         while (path := self._path(self.count)).exists():
             found = read_sealed(path, key=self._key, kind=KIND)
-            place = (found.fields["start"], *map(found.fields.get, ("lineage", "before")))
-            before = (self._lineage, self._rolled[self.count])
-            if place not in {
-                (self.count, *before),
-                (self.count, None, None),
-            }:  # of earlier versions
+            place = tuple(map(found.fields.get, ("start", "lineage", "before")))
+            if place != (self.count, self._lineage, self._rolled[self.count]):
                 raise changed(path)
-            self._starts.append((self.count, int(found.fields.get("after", 0))))
+            self._starts.append((self.count, int(found.fields["after"])))
             self._add(found.columns["high"], found.columns["low"], named=_name(found))
         later = [p for p in self.folder.glob("*.people") if int(p.stem) > self.count]
         if later:

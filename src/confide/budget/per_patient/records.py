@@ -14,7 +14,7 @@ from confide.budget.entry import Entry, State
 from confide.budget.per_patient.members import SUFFIX, Members, members_path, read_members
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.sealed import changed, read_tag
-from confide.budget.per_patient.tally import Counted
+from confide.budget.per_patient.tally import CountedCharge
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
@@ -25,19 +25,19 @@ _OVER = frozenset({State.CANCELLED, State.REFUSED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class MembershipFiles:
     """The membership files in a folder, sealed with a key."""
 
     folder: Path
     key: bytes
 
-    def counted(self, entries: Sequence[Entry]) -> dict[int, Counted]:
+    def counted(self, entries: Sequence[Entry]) -> dict[int, CountedCharge]:
         """Return the charges among some entries; what everybody paid by a file stands in the file.
 
         Raises:
             LedgerFrozenError: If a committed entry lacks its file.
         """
-        found: dict[int, Counted] = {}
+        found: dict[int, CountedCharge] = {}
         for entry in entries:
             if not entry.amount.nano or entry.state in _OVER:
                 continue
@@ -46,9 +46,11 @@ class Records:
             if entry.filtered and entry.state in _HELD and (not tag or tag != entry.members):
                 raise changed(path)
             if tag:
-                found[entry.number] = Counted(everybody=0, tag=tag, stamp=self.stamp(entry.number))
+                found[entry.number] = CountedCharge(
+                    everybody=0, tag=tag, stamp=self.stamp(entry.number)
+                )
             elif not (entry.filtered and entry.state in _PENDING):  # that one will pay by its file
-                found[entry.number] = Counted(everybody=whole(entry))
+                found[entry.number] = CountedCharge(everybody=whole(entry))
         return found
 
     def require_explained(self, entries: Sequence[Entry]) -> None:

@@ -28,7 +28,7 @@ from confide.regular_file import descriptor, read_bytes, reading, sync_folder, w
 
 _MAGIC = b"confide sealed 1\n"
 TAG_OCTETS = 32
-Columns: TypeAlias = Mapping[str, NDArray[Any]]
+SealedColumns: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,13 @@ class Sealed:
     """
 
     fields: Mapping[str, Any]
-    columns: Columns
+    columns: SealedColumns
     tag: str
 
 
-def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: Columns) -> str:
+def write_sealed(
+    path: Path, *, key: bytes, fields: Mapping[str, Any], columns: SealedColumns
+) -> str:
     """Write a file that was not there before, durably; return its tag.
 
     Raises:
@@ -59,13 +61,17 @@ def write_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: 
     return tag
 
 
-def rewrite_sealed(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: Columns) -> None:
+def rewrite_sealed(
+    path: Path, *, key: bytes, fields: Mapping[str, Any], columns: SealedColumns
+) -> None:
     """Write a file in the place of the one of before, durably; its bytes are gone."""
     _write_beside(path, key=key, fields=fields, columns=columns)
     _put_in_place(path)
 
 
-def _write_beside(path: Path, *, key: bytes, fields: Mapping[str, Any], columns: Columns) -> str:
+def _write_beside(
+    path: Path, *, key: bytes, fields: Mapping[str, Any], columns: SealedColumns
+) -> str:
     named = [[name, column.dtype.str, int(column.size)] for name, column in columns.items()]
     header = json.dumps({**fields, "columns": named}, sort_keys=True).encode() + b"\n"
     parts = [memoryview(_MAGIC), memoryview(header), *map(_octets, columns.values())]

@@ -40,14 +40,14 @@ from numpy.typing import NDArray
 from confide.budget.entry import Entry
 from confide.budget.ledger import Ledger
 from confide.budget.per_patient.admitted import Admitted
-from confide.budget.per_patient.bill import Bill, Bound, Charged, exhausted, without
+from confide.budget.per_patient.bill import Bill, PatientsCharged, SpendCap, exhausted, without
 from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People, Roster, roster_of
-from confide.budget.per_patient.records import Records, whole
+from confide.budget.per_patient.records import MembershipFiles, whole
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_folder, store_key
-from confide.budget.per_patient.tally import Counted, Tally, tally_of
+from confide.budget.per_patient.tally import CountedCharge, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
@@ -68,7 +68,7 @@ class PatientStore:
         self._lineage = lineage
         self._folder = store_folder(folder, lineage=lineage)
         self._key = store_key(hash_key)
-        self._records = Records(folder=self._folder / "members", key=self._key)
+        self._records = MembershipFiles(folder=self._folder / "members", key=self._key)
         self._admitted = Admitted(folder=self._records.folder, key=self._key)
         with alone(self._folder):
             self._found()
@@ -83,7 +83,7 @@ class PatientStore:
         return "PatientStore(<secret>)"
 
     def admit(
-        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[Bound], everybody: int
+        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[SpendCap], everybody: int
     ) -> None:
         """Refuse, before a row is read, what the files or the plans so far do not allow.
 
@@ -100,7 +100,7 @@ class PatientStore:
                     raise exhausted(bound, everybody=everybody, left=max(0, left))
             self._admitted.note(entry, under_way=ledger.under_way(self._lineage))
 
-    def require_here(self, ledger: Ledger, *, bounds: Sequence[Bound]) -> None:
+    def require_here(self, ledger: Ledger, *, bounds: Sequence[SpendCap]) -> None:
         """Refuse to read rows beside an entry that is decided in another folder.
 
         Raises:
@@ -110,8 +110,8 @@ class PatientStore:
             self._admitted.require_all(ledger.under_way(self._lineage))
 
     def charge(
-        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[Bound], bill: Bill, nonce: bytes
-    ) -> Charged:
+        self, ledger: Ledger, *, entry: Entry, bounds: Sequence[SpendCap], bill: Bill, nonce: bytes
+    ) -> PatientsCharged:
         """Decide who is in, charge them, and make it durable.
 
         Args:
@@ -155,16 +155,16 @@ class PatientStore:
             tag = write_members(
                 self._records.folder, members, entry=entry, nonce=nonce, key=self._key
             )
-            counted = Counted(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
+            counted = CountedCharge(everybody=0, tag=tag, stamp=self._records.stamp(entry.number))
             for after, (tally, bound) in zip(afters, tallies, strict=True):
                 if entry.number not in tally.counted:  # two caps may read one window
                     tally.settle(entry.number, counted, members, after=after)
                 self._changed.add(bound.window)
-            return Charged(left_out=gone, tag=tag)
+            return PatientsCharged(left_out=gone, tag=tag)
 
     def _over(
         self,
-        tallies: Sequence[tuple[Tally, Bound]],
+        tallies: Sequence[tuple[Tally, SpendCap]],
         begun: Sequence[NDArray[np.int64] | None],
         *,
         everybody: int,
@@ -304,7 +304,7 @@ class PatientStore:
         wanted = self._records.counted(ledger.beside(entry.number, window=window.value))
         lost = ledger.lost_beside(entry.number, window=window.value)
         if lost:
-            wanted[LOST] = Counted(everybody=lost * (FEMTO // NANO))
+            wanted[LOST] = CountedCharge(everybody=lost * (FEMTO // NANO))
         tally = self._tallies.get(window) or self._cached(window, known=known)
         if any(wanted.get(n, has).tag != has.tag for n, has in tally.counted.items()):
             tally = Tally()
@@ -342,7 +342,7 @@ class PatientStore:
 
         return paid_before(rows, counted=counted, known=known, alike=alike)
 
-    def _told(self, entry: Entry | None, counted: Counted) -> Members | None:
+    def _told(self, entry: Entry | None, counted: CountedCharge) -> Members | None:
         """Return the membership behind a charge; None where everybody paid the whole loss."""
         if not counted.tag or entry is None:
             return None

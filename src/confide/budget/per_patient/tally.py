@@ -17,7 +17,7 @@ LOWEST = -(2**62)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CountedCharge:
     """A charge in a window.
 
     Attributes:
@@ -42,15 +42,15 @@ class Tally:
 
     own: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     everybody: int = 0
-    counted: dict[int, Counted] = field(default_factory=dict)
+    counted: dict[int, CountedCharge] = field(default_factory=dict)
 
-    def add(self, number: int, counted: Counted, members: Members | None) -> None:
+    def add(self, number: int, counted: CountedCharge, members: Members | None) -> None:
         """Count a charge."""
         self._move(counted, members, sign=1)
         self.counted[number] = counted
 
     def settle(
-        self, number: int, counted: Counted, members: Members, *, after: NDArray[np.int64]
+        self, number: int, counted: CountedCharge, members: Members, *, after: NDArray[np.int64]
     ) -> None:
         """Count a charge after which those who pay by their own norm have the differences given."""
         self.everybody += members.everybody
@@ -62,7 +62,7 @@ class Tally:
         """Take a charge off again, because its window is over."""
         self._move(self.counted.pop(number), members, sign=-1)
 
-    def _move(self, counted: Counted, members: Members | None, *, sign: int) -> None:
+    def _move(self, counted: CountedCharge, members: Members | None, *, sign: int) -> None:
         if members is None:
             self.everybody += sign * counted.everybody
             return
@@ -98,9 +98,9 @@ class Tally:
 def tally_of(fields: Mapping[str, object], own: NDArray[np.int64]) -> Tally:
     """Return the tally that a cache holds."""
     stored = fields["counted"]
-    counted: dict[int, Counted] = {}
+    counted: dict[int, CountedCharge] = {}
     if isinstance(stored, dict):
         for number, (everybody, tag, size, time) in stored.items():
             stamp = (int(size), int(time))
-            counted[int(number)] = Counted(everybody=int(everybody), tag=tag, stamp=stamp)
+            counted[int(number)] = CountedCharge(everybody=int(everybody), tag=tag, stamp=stamp)
     return Tally(own=own.copy(), everybody=int(str(fields["everybody"])), counted=counted)

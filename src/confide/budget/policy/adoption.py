@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confide.budget.counters import (
+from confide.budget.policy.counters import (
     DELTA,
     HeldCap,
     caps_of_policy,

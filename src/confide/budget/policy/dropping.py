@@ -25,7 +25,7 @@ _MOST_STATES = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class RunLoss:
     """What one run loses.
 
     Attributes:
@@ -75,7 +75,7 @@ def read_frequencies(path: Path) -> dict[int, Fraction]:
 
 def losses(
     spends: Sequence[int], *, limit: int, frequencies: Mapping[int, Fraction]
-) -> tuple[Loss, ...]:
+) -> tuple[RunLoss, ...]:
     """Return the loss of each run in one window.
 
     Args:
@@ -102,7 +102,7 @@ def losses(
             here[run] += share * Fraction(appearing, runs)
             counted[run] += share * kept[run]
     return tuple(
-        Loss(counted=kept / all_ if all_ else Fraction(1), patients=all_)
+        RunLoss(counted=kept / all_ if all_ else Fraction(1), patients=all_)
         for kept, all_ in zip(counted, here, strict=True)
     )
 

@@ -30,7 +30,7 @@ from confide.budget.policy.policy import (
     Window,
 )
 from confide.budget.policy.rows import NOTHING, ceiling_limit, ceiling_name, release_limit
-from confide.budget.policy.windows import YEAR, Span, span
+from confide.budget.policy.windows import YEAR, DaySpan, span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def runs_of(policy: Policy, *, spends: Mapping[str, int], years: int = 1) -> tup
             end = YEAR * (loose.index(release) + 1) // len(loose) - 1
             first = start if release.runs > 1 else start + dt.timedelta(days=step)
             last = start + dt.timedelta(days=YEAR - 1 if release.runs > 1 else end)
-            when = Span(first=first, last=last)
+            when = DaySpan(first=first, last=last)
         days = (when.last - when.first).days + 1
         for run in range(1, release.runs + 1):
             day = when.first + dt.timedelta(days=days * run // release.runs - 1)

@@ -25,7 +25,7 @@ _PERIOD = re.compile(r"(\d{4})(?:-(?:Q([1-4])|(\d{2})(?:-(\d{2}))?))?", re.ASCII
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class DaySpan:
     """Days from ``first`` to ``last``, both included."""
 
     first: dt.date
@@ -33,14 +33,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldWindow:
     """One window: its name, and the releases that can fall into it."""
 
     name: str
     releases: tuple[PlannedRelease, ...]
 
 
-def span(period: str) -> Span | None:
+def span(period: str) -> DaySpan | None:
     """Return the days of a period; None for any time.
 
     Raises:
@@ -56,7 +56,7 @@ def span(period: str) -> Span | None:
         if "/" in period:
             first, last = map(dt.date.fromisoformat, period.split("/"))
             if first <= last:
-                return Span(first=first, last=last)
+                return DaySpan(first=first, last=last)
         elif found := _PERIOD.fullmatch(period):
             return _calendar(*found.groups())
     except ValueError:
@@ -67,20 +67,20 @@ def span(period: str) -> Span | None:
     )
 
 
-def _calendar(year: str, quarter: str | None, month: str | None, day: str | None) -> Span:
+def _calendar(year: str, quarter: str | None, month: str | None, day: str | None) -> DaySpan:
     if month and day:
         date = dt.date(int(year), int(month), int(day))
-        return Span(first=date, last=date)
+        return DaySpan(first=date, last=date)
     start, end = 1, 12
     if quarter:
         start, end = 3 * int(quarter) - 2, 3 * int(quarter)
     elif month:
         start = end = int(month)
     days = calendar.monthrange(int(year), end)[1]
-    return Span(first=dt.date(int(year), start, 1), last=dt.date(int(year), end, days))
+    return DaySpan(first=dt.date(int(year), start, 1), last=dt.date(int(year), end, days))
 
 
-def windows(releases: Sequence[PlannedRelease], *, window: Window) -> tuple[Held, ...]:
+def windows(releases: Sequence[PlannedRelease], *, window: Window) -> tuple[HeldWindow, ...]:
     """Return every window that can be the fullest, with what it can hold.
 
     Example:
@@ -92,9 +92,9 @@ def windows(releases: Sequence[PlannedRelease], *, window: Window) -> tuple[Held
     """
     match window:
         case Window.RELEASE:
-            return tuple(Held(name="", releases=(release,)) for release in releases)
+            return tuple(HeldWindow(name="", releases=(release,)) for release in releases)
         case Window.LIFETIME:
-            return (Held(name="", releases=tuple(releases)),)
+            return (HeldWindow(name="", releases=tuple(releases)),)
         case Window.CALENDAR_YEAR:
             spans = _years(releases)
         case Window.ROLLING:
@@ -102,33 +102,34 @@ def windows(releases: Sequence[PlannedRelease], *, window: Window) -> tuple[Held
         case _:
             assert_never(window)
     if not spans:
-        return (Held(name="", releases=tuple(releases)),)
+        return (HeldWindow(name="", releases=tuple(releases)),)
     return tuple(
-        Held(name=name, releases=tuple(r for r in releases if _touches(r, within)))
+        HeldWindow(name=name, releases=tuple(r for r in releases if _touches(r, within)))
         for name, within in spans.items()
     )
 
 
-def _years(releases: Sequence[PlannedRelease]) -> dict[str, Span]:
+def _years(releases: Sequence[PlannedRelease]) -> dict[str, DaySpan]:
     found: set[int] = set()
     for release in releases:
         when = span(release.period)
         if when is not None:
             found |= set(range(when.first.year, when.last.year + 1))
     return {
-        str(year): Span(first=dt.date(year, 1, 1), last=dt.date(year, 12, 31))
+        str(year): DaySpan(first=dt.date(year, 1, 1), last=dt.date(year, 12, 31))
         for year in sorted(found)
     }
 
 
-def _rolling(releases: Sequence[PlannedRelease]) -> dict[str, Span]:
+def _rolling(releases: Sequence[PlannedRelease]) -> dict[str, DaySpan]:
     starts = {when.last for release in releases if (when := span(release.period)) is not None}
     length = dt.timedelta(days=YEAR - 1)
     return {
-        f"{YEAR} d from {first}": Span(first=first, last=first + length) for first in sorted(starts)
+        f"{YEAR} d from {first}": DaySpan(first=first, last=first + length)
+        for first in sorted(starts)
     }
 
 
-def _touches(release: PlannedRelease, window: Span) -> bool:
+def _touches(release: PlannedRelease, window: DaySpan) -> bool:
     when = span(release.period)
     return when is None or (when.first <= window.last and when.last >= window.first)

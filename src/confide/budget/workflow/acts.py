@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from confide.budget.chain import Event, Signer, canonical
+from confide.budget.chain.chain import Event, Signer, canonical
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.workflow.submission import HEAD, is_signature
 from confide.errors import LedgerFrozenError
@@ -32,7 +32,7 @@ Officers: TypeAlias = Sequence[Signer]
 """Keys of the people who do an act."""
 
 
-class Word(enum.Enum):
+class WhoseWord(enum.Enum):
     """Whose word a row of the chain is."""
 
     LEDGER = "a step of the ledger itself: it spends, or ends what was begun"
@@ -43,28 +43,28 @@ class Word(enum.Enum):
     PATIENT = "a patient's, who withdrew consent: it takes rows out, and gives nothing back"
 
 
-WORDS: Mapping[str, Word] = {
-    "registered": Word.TERMS,
-    "caps-amended": Word.TERMS,
-    "reserved": Word.LEDGER,
-    "refused": Word.LEDGER,
-    "reading": Word.LEDGER,
-    "committed": Word.LEDGER,
-    "published": Word.LEDGER,
-    "burned": Word.LEDGER,
-    "cancelled": Word.LEDGER,
-    "submitted": Word.PERSON,
-    "decided": Word.PERSON,
-    "withheld": Word.PERSON,
-    "policy-endorsed": Word.PERSON,
-    "policy-adopted": Word.ENDORSED,
-    "year-opened": Word.OFFICER,
-    "day-confirmed": Word.OFFICER,
-    "unfrozen": Word.OFFICER,
-    "key-rotated": Word.OFFICER,
-    "patient-shown": Word.OFFICER,
-    "consent-withdrawn": Word.PATIENT,
-    "consent-lists-lost": Word.OFFICER,
+WORDS: Mapping[str, WhoseWord] = {
+    "registered": WhoseWord.TERMS,
+    "caps-amended": WhoseWord.TERMS,
+    "reserved": WhoseWord.LEDGER,
+    "refused": WhoseWord.LEDGER,
+    "reading": WhoseWord.LEDGER,
+    "committed": WhoseWord.LEDGER,
+    "published": WhoseWord.LEDGER,
+    "burned": WhoseWord.LEDGER,
+    "cancelled": WhoseWord.LEDGER,
+    "submitted": WhoseWord.PERSON,
+    "decided": WhoseWord.PERSON,
+    "withheld": WhoseWord.PERSON,
+    "policy-endorsed": WhoseWord.PERSON,
+    "policy-adopted": WhoseWord.ENDORSED,
+    "year-opened": WhoseWord.OFFICER,
+    "day-confirmed": WhoseWord.OFFICER,
+    "unfrozen": WhoseWord.OFFICER,
+    "key-rotated": WhoseWord.OFFICER,
+    "patient-shown": WhoseWord.OFFICER,
+    "consent-withdrawn": WhoseWord.PATIENT,
+    "consent-lists-lost": WhoseWord.OFFICER,
 }
 """Every kind of row that a chain may hold."""
 
@@ -94,7 +94,7 @@ def officers(policy: Policy) -> tuple[Person, ...]:
     return found or deciders(policy)
 
 
-ACTS = frozenset(kind for kind, word in WORDS.items() if word is Word.OFFICER) | {ADOPTED}
+ACTS = frozenset(kind for kind, word in WORDS.items() if word is WhoseWord.OFFICER) | {ADOPTED}
 """Kinds of row that carry signatures of officers."""
 
 

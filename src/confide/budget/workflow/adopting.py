@@ -25,7 +25,6 @@ the clock alone, and never before the day from which it says it is effective.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from confide.budget.counters import HeldCap
 from confide.budget.policy.adoption import (
     WHO_DECIDES,
     Adopted,
@@ -34,6 +33,7 @@ from confide.budget.policy.adoption import (
     relaxations,
     relaxed_file_caps,
 )
+from confide.budget.policy.counters import HeldCap
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.workflow.acts import OFFICER, deciders, officers
 

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confide.budget.chain import Event
+from confide.budget.chain.chain import Event
+from confide.budget.chain.readings import Moment
+from confide.budget.chain.signatures import Require, Signature
 from confide.budget.ledger import Entry
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person
-from confide.budget.readings import Moment
-from confide.budget.signatures import Require, Signature
 from confide.budget.workflow.acts import act_message, signers_of
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.rules import (
     READER,
-    Claim,
+    PolicyClaim,
     Refused,
     admitted,
     audience_of,
@@ -75,7 +75,7 @@ class Docket:
 
     def admit(
         self,
-        claim: Claim,
+        claim: PolicyClaim,
         *,
         lineage: str,
         adopted: Adopted | None,

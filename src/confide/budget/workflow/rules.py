@@ -14,11 +14,11 @@ those who answer for the data have agreed.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from confide.budget.chain.readings import Moment
 from confide.budget.ledger import ChargeRequest, Entry, State
 from confide.budget.plan_text import plan_in
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
-from confide.budget.readings import Moment
 from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
 from confide.privacy.amount import NANO, decimal_text
@@ -51,7 +51,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class PolicyClaim:
     """What of a charge the policy has a say in; ``nano`` is what it costs, in 1e-9."""
 
     analyst: str
@@ -63,9 +63,9 @@ class Claim:
     audience: str
 
 
-def claim_of(request: ChargeRequest | Entry, *, planned: str, audience: str) -> Claim:
+def claim_of(request: ChargeRequest | Entry, *, planned: str, audience: str) -> PolicyClaim:
     """Return what the policy has a say in of a request, or of the entry that it became."""
-    return Claim(
+    return PolicyClaim(
         analyst=request.analyst,
         plan_digest=request.plan_digest,
         tier=request.tier,
@@ -195,7 +195,7 @@ def may_withhold(policy: Policy, person: Person) -> str:
 
 
 def admitted(
-    claim: Claim,
+    claim: PolicyClaim,
     *,
     adopted: Adopted | None,
     unused: Iterable[Submission],
@@ -307,7 +307,7 @@ def _differs(planned: PlannedRelease, *, tier: str, project: str) -> str:
     return ""
 
 
-def _is_about(submission: Submission, claim: Claim) -> bool:
+def _is_about(submission: Submission, claim: PolicyClaim) -> bool:
     """Return whether a request is for the same plan, in the same tier, project and release."""
     asked = submission.asked
     return (asked.plan_digest, asked.tier, asked.project, asked.release) == (
@@ -319,7 +319,7 @@ def _is_about(submission: Submission, claim: Claim) -> bool:
 
 
 def _why_not(
-    submission: Submission, policy: Policy, *, claim: Claim, stands: Standing, now: Moment
+    submission: Submission, policy: Policy, *, claim: PolicyClaim, stands: Standing, now: Moment
 ) -> Refused:
     number = submission.number
     left = missing(submission, policy=policy, now=now)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confide.budget.amount import Amount
-from confide.budget.chain import canonical, is_valid
+from confide.budget.chain.chain import canonical, is_valid
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
@@ -204,10 +204,7 @@ def in_its_place(message: bytes, fields: Mapping[str, Any], *, number: int) -> b
     """Return what is signed by somebody who sees the head that a row names, and no other.
 
     So a signature serves in one row: neither a second time, nor after an older ledger was put back.
-    Rows of earlier versions name no head.
     """
-    if HEAD not in fields:
-        return message
     place = {"number": str(number), HEAD: fields[HEAD]}
     return _PLACE + canonical(place).encode() + b"\n" + message
 

@@ -37,7 +37,7 @@ NO_VALUE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Classes:
+class ClassLimits:
     """Limits between classes, increasing; class i is from limits[i−1] up to limits[i].
 
     Attributes:
@@ -67,7 +67,7 @@ class Classes:
         ]
 
 
-def classes_of(values: Sequence[float]) -> Classes:
+def classes_of(values: Sequence[float]) -> ClassLimits:
     """Return limits that cut values into at most five classes of about equal numbers.
 
     Example:
@@ -78,13 +78,13 @@ def classes_of(values: Sequence[float]) -> Classes:
     """
     ordered = sorted(values)
     if not ordered or ordered[0] == ordered[-1]:
-        return Classes(limits=(), decimals=0)
+        return ClassLimits(limits=(), decimals=0)
     cuts = [ordered[len(ordered) * i // len(CLASSES)] for i in range(1, len(CLASSES))]
     spread = (cuts[-1] - cuts[0]) or (ordered[-1] - ordered[0])
     decimals = 1 - math.floor(math.log10(spread))
     limits = sorted({round(cut, decimals) for cut in cuts})
     kept = tuple(limit for limit in limits if ordered[0] < limit <= ordered[-1])
-    return Classes(limits=kept, decimals=max(0, decimals))
+    return ClassLimits(limits=kept, decimals=max(0, decimals))
 
 
 def choropleth(
@@ -137,7 +137,7 @@ def choropleth(
     return layer(*layers).properties(width=WIDTH, height=height), tuple(notes)
 
 
-def _class(cell: Cell, classes: Classes) -> str:
+def _class(cell: Cell, classes: ClassLimits) -> str:
     return NO_VALUE if cell.value is None else str(classes.of(cell.value))
 
 
@@ -187,7 +187,7 @@ class _Entry:
     line: int
 
 
-def _legend(classes: Classes, *, drawn: set[str], shaky: bool, words: Words) -> list[_Entry]:
+def _legend(classes: ClassLimits, *, drawn: set[str], shaky: bool, words: Words) -> list[_Entry]:
     wanted = [(text, str(place)) for place, text in enumerate(classes.labels(words=words))]
     wanted += [(words.say("map.unstable"), UNSTABLE)] if shaky else []
     wanted += [(words.say("map.none"), NO_VALUE)] if NO_VALUE in drawn else []

@@ -300,31 +300,17 @@ def titled(chart: Chart, *, title: str, subtitle: str) -> Chart:
 
 def side_by_side(charts: Sequence[tuple[str, Chart]]) -> Chart:
     """Return several charts of the same groups, each under its own name."""
-    named = []
-    for name, chart in charts:
-        heading = {
-            "text": name,
-            "fontSize": 12.5,
-            "fontWeight": "normal",
-            "color": MUTED,
-            "frame": "group",
-            "offset": 8,
-        }
-        named.append(chart.properties(width=WIDTH // len(charts) - 20, title=heading))
+    width = WIDTH // len(charts) - 20
+    named = [chart.properties(width=width, title=_heading(name)) for name, chart in charts]
     return beside(named, spacing=28)
 
 
 def one_below_another(charts: Sequence[tuple[str, Chart]]) -> Chart:
     """Return charts one below the other, each under its own name."""
-    named = []
-    for name, chart in charts:
-        heading = {
-            "text": name,
-            "fontSize": 12.5,
-            "fontWeight": "normal",
-            "color": MUTED,
-            "frame": "group",
-            "offset": 8,
-        }
-        named.append(chart.properties(title=heading) if name else chart)
+    named = [chart.properties(title=_heading(name)) if name else chart for name, chart in charts]
     return below(named, spacing=24, own=("color", "y"))
+
+
+def _heading(name: str) -> dict[str, object]:
+    look = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "frame": "group", "offset": 8}
+    return {"text": name, **look}

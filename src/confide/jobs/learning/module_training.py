@@ -23,10 +23,11 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import ContractError
 from confide.jobs.learning.dp_sgd import DPSGD, Optimizer
 from confide.jobs.learning.modules import weights_digest
-from confide.jobs.learning.per_patient_gradients import Floats, Ints, PerPatientGradients, Rows
+from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows
 from confide.jobs.learning.row_program import RowProgram
 from confide.noise.entropy import Entropy
 from confide.plans.job import JobPlan, job_loss
@@ -45,7 +46,7 @@ _TOLD = 20
 
 
 class ModuleTraining:
-    """Runs a DPSGD; satisfies :class:`confide.release.job_rounds.InParts`."""
+    """Runs a DPSGD; satisfies :class:`confide.release.jobs.job_rounds.InParts`."""
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.jobs.learning.dp_sgd import REACH
 from confide.jobs.learning.kinks import smooth, with_kinks
 from confide.jobs.learning.row_program import RowProgram
@@ -58,8 +59,6 @@ LANES = 8
 _BLOCK = 256
 """Most rows of a block."""
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Weights: TypeAlias = tuple[list[Any], list[Any]]
 """Tensors of a module, trained and frozen, in the order of its program."""
 

@@ -13,16 +13,16 @@ from fractions import Fraction
 from typing import Any, assert_never, cast
 
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, forecast, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic
+from confide.plans.pricing.allocate import Ask, forecast, make_plan
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.report.odds_words import shown_at
+from confide.report.wording.odds_words import shown_at
 from confide.tables.schema import Dataset
 
 

@@ -1,7 +1,7 @@
 """How far a release, a year or a lifetime can move what somebody believes about one patient.
 
 For a prior belief π the posterior is at most π e^ε/(1 − π + π e^ε) [KS14], with the ε that bounds
-single outputs (:mod:`confide.report.odds_words`).
+single outputs (:mod:`confide.report.wording.odds_words`).
 
 Whether a known participant has one attribute or another is a question about two data sets that
 differ in the *replacement* of one patient's records.  Under add-remove that is a removal and an
@@ -29,9 +29,9 @@ from confide.privacy.amount import NANO
 from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import posterior_bound
-from confide.report.guarantee import cap_loss
 from confide.report.legal.subject import LegalSubject, Stage
-from confide.report.odds_words import (
+from confide.report.wording.guarantee import cap_loss
+from confide.report.wording.odds_words import (
     Meaning,
     advantage_text,
     meaning_of,
@@ -47,7 +47,7 @@ _MOST_EPSILON = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class LossSpan:
     """A loss over some span: this release, its year, the lifetime of the ledger.
 
     Attributes:
@@ -62,20 +62,20 @@ class Window:
     loss: PrivacyLoss
 
 
-def windows(subject: LegalSubject) -> tuple[Window, ...]:
+def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
     """Return what a subject costs, and the caps of its year, its lifetime and of each patient."""
     found = []
     if subject.loss is not None:
         name = "year" if subject.stage is Stage.YEAR else "release"
-        found.append(Window(name=name, period=subject.period, loss=subject.loss))
+        found.append(LossSpan(name=name, period=subject.period, loss=subject.loss))
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"
             loss = cap_loss(line.cap, of=subject.dataset)
-            found.append(Window(name=name, period=line.period, loss=loss))
+            found.append(LossSpan(name=name, period=line.period, loss=loss))
     for own in subject.dataset.patients:
         loss = cap_loss(Fraction(own.nano, NANO), of=subject.dataset)
-        found.append(Window(name="patient-cap", period=own.window.value, loss=loss))
+        found.append(LossSpan(name="patient-cap", period=own.window.value, loss=loss))
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedField:
     """An automatic field.
 
     Attributes:
@@ -39,7 +39,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedField:
     """A field for a person.
 
     Attributes:
@@ -69,7 +69,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class TextTable:
     """A table of texts; columns after the first ``labels`` are numbers.
 
     Attributes:
@@ -107,19 +107,19 @@ class Gauges:
     source: str
 
 
-Item: TypeAlias = Stated | Asked | Note | Table | Picture | Gauges
+PartItem: TypeAlias = StatedField | AskedField | Note | TextTable | Picture | Gauges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class NumberedPart:
     """A numbered part; its number is the law's or the template's."""
 
     number: str
     title: str
-    items: tuple[Item, ...] = ()
-    parts: tuple["Part", ...] = ()
+    items: tuple[PartItem, ...] = ()
+    parts: tuple["NumberedPart", ...] = ()
 
-    def everything(self) -> Iterator["Part"]:
+    def everything(self) -> Iterator["NumberedPart"]:
         """Yield this part and all within, in reading order."""
         yield self
         for part in self.parts:
@@ -147,28 +147,28 @@ class LegalDocument:
     title: str
     facts: tuple[tuple[str, str], ...]
     basis: str
-    parts: tuple[Part, ...]
+    parts: tuple[NumberedPart, ...]
     sources: tuple[str, ...]
 
-    def everything(self) -> Iterator[Part]:
+    def everything(self) -> Iterator[NumberedPart]:
         """Yield every part, in reading order."""
         for part in self.parts:
             yield from part.everything()
 
-    def missing(self) -> tuple[tuple[Part, Asked], ...]:
+    def missing(self) -> tuple[tuple[NumberedPart, AskedField], ...]:
         """Return the fields that a person has still to fill, signatures apart."""
         return tuple(
             (part, item)
             for part in self.everything()
             for item in part.items
-            if isinstance(item, Asked) and not item.answer and not item.signature
+            if isinstance(item, AskedField) and not item.answer and not item.signature
         )
 
-    def signatures(self) -> tuple[Asked, ...]:
+    def signatures(self) -> tuple[AskedField, ...]:
         """Return the signatures that it needs."""
         return tuple(
             item
             for part in self.everything()
             for item in part.items
-            if isinstance(item, Asked) and item.signature
+            if isinstance(item, AskedField) and item.signature
         )

@@ -15,23 +15,23 @@ from confide.errors import ContractError
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PrivacyLoss
-from confide.report.bounding import kept_text, law_text, measured_text
-from confide.report.describe import title_of
 from confide.report.legal.beliefs import (
     GROUPS,
     PRIORS,
-    Window,
+    LossSpan,
     advantage,
     of_attribute,
     of_group,
     posterior,
     windows,
 )
-from confide.report.legal.document import Table
+from confide.report.legal.document import TextTable
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.small_cells import small_cells
 from confide.report.legal.subject import NOT_CHARGED, loss_of
-from confide.report.odds_words import Meaning, loss_text, meaning_of, shown_at
+from confide.report.wording.bounding import kept_text, law_text, measured_text
+from confide.report.wording.describe import title_of
+from confide.report.wording.odds_words import Meaning, loss_text, meaning_of, shown_at
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
 
@@ -44,7 +44,7 @@ def shown(loss: PrivacyLoss, *, scribe: Scribe) -> str:
     return loss_text(at, words=scribe.words)
 
 
-def window_text(window: Window, *, scribe: Scribe) -> str:
+def window_text(window: LossSpan, *, scribe: Scribe) -> str:
     """Return what a span is called."""
     period = clean(window.period) or NONE
     match window.name:
@@ -62,7 +62,7 @@ def statistic_title(statistic: Statistic, *, plan: Plan, scribe: Scribe) -> str:
     return clean(title_of(statistic, plan=plan, words=scribe.words), most=160)
 
 
-def columns_table(scribe: Scribe) -> Table:
+def columns_table(scribe: Scribe) -> TextTable:
     """Return the declared columns, and which of them the plan reads."""
     subject = scribe.subject
     read = None if subject.plan is None else columns_read(subject.plan)
@@ -127,7 +127,7 @@ def plan_of(scribe: Scribe) -> Plan:
     return scribe.subject.plan
 
 
-def mechanisms_table(scribe: Scribe) -> Table:
+def mechanisms_table(scribe: Scribe) -> TextTable:
     """Return what is measured, how far one unit moves it, and the noise."""
     plan = plan_of(scribe)
     rows = [_mechanism(each, plan=plan, scribe=scribe) for each in plan.measurements]
@@ -152,7 +152,7 @@ def _mechanism(measurement: Measurement, *, plan: Plan, scribe: Scribe) -> tuple
     )
 
 
-def beliefs_table(scribe: Scribe) -> Table:
+def beliefs_table(scribe: Scribe) -> TextTable:
     """Return what prior beliefs can become: by this release, in a year, over the lifetime."""
     spans = windows(scribe.subject)
     told = [meaning_of(span.loss, delta=scribe.subject.dataset.delta) for span in spans]
@@ -166,7 +166,7 @@ def beliefs_table(scribe: Scribe) -> Table:
     ]
     rows.append([scribe.say("row.advantage"), *(advantage(each) for each in told)])
     rows.append(_exceptions(told, scribe=scribe))
-    return Table(
+    return TextTable(
         name="beliefs",
         title=scribe.say("table.beliefs"),
         head=(
@@ -178,7 +178,7 @@ def beliefs_table(scribe: Scribe) -> Table:
     )
 
 
-def attributes_table(scribe: Scribe) -> Table:
+def attributes_table(scribe: Scribe) -> TextTable:
     """Return how often a guess of a yes or no about a known participant can be right."""
     spans, half = windows(scribe.subject), PRIORS[-1]
     told = [of_attribute(span.loss, dataset=scribe.subject.dataset) for span in spans]
@@ -190,7 +190,7 @@ def attributes_table(scribe: Scribe) -> Table:
         ],
         _exceptions(told, scribe=scribe),
     ]
-    return Table(
+    return TextTable(
         name="attributes",
         title=scribe.say("table.attributes"),
         head=(scribe.say("head.guess"), *(window_text(span, scribe=scribe) for span in spans)),
@@ -199,7 +199,7 @@ def attributes_table(scribe: Scribe) -> Table:
     )
 
 
-def groups_table(scribe: Scribe) -> Table:
+def groups_table(scribe: Scribe) -> TextTable:
     """Return what several patients together, or one under several ids, are promised."""
     spans = windows(scribe.subject)
     dataset = scribe.subject.dataset
@@ -209,7 +209,7 @@ def groups_table(scribe: Scribe) -> Table:
         rows.append(
             [scribe.say("row.group", size=str(size)), *(_bound(each, PRIORS[0]) for each in told)]
         )
-    return Table(
+    return TextTable(
         name="groups",
         title=scribe.say("table.groups", prior=percent(PRIORS[0])),
         head=(scribe.say("head.group"), *(window_text(span, scribe=scribe) for span in spans)),
@@ -228,7 +228,7 @@ def _bound(meaning: Meaning | None, prior: Fraction) -> str:
     return percent(1) if meaning is None else percent(posterior(meaning, prior=prior))
 
 
-def small_cells_table(scribe: Scribe) -> Table | None:
+def small_cells_table(scribe: Scribe) -> TextTable | None:
     """Return the noise on cells of each statistic that counts; None when none does."""
     plan = scribe.subject.plan
     if plan is None:
@@ -254,7 +254,7 @@ def _chance(share: float) -> str:
     return f"<\N{NO-BREAK SPACE}{percent(least)}" if share < least else percent(share)
 
 
-def entries_table(scribe: Scribe) -> Table:
+def entries_table(scribe: Scribe) -> TextTable:
     """Return every request of a year, and what lost rows charged, with what each cost."""
     dataset = scribe.subject.dataset
     rows = []
@@ -282,7 +282,7 @@ def _state(entry: Entry) -> str:
     return "withheld" if entry.withheld else entry.state.value
 
 
-def sites_table(scribe: Scribe) -> Table:
+def sites_table(scribe: Scribe) -> TextTable:
     """Return the legal basis of each site."""
     rows = [
         (

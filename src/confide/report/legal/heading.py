@@ -6,7 +6,7 @@
 from confide.privacy.loss import PrivacyLoss
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import Stage
-from confide.report.odds_words import adjacency_text, loss_text, shown_at
+from confide.report.wording.odds_words import adjacency_text, loss_text, shown_at
 
 
 def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:

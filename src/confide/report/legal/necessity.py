@@ -7,26 +7,26 @@ from typing import assert_never
 
 from confide.drawing.numbers import percent, significant
 from confide.errors import ConfideError
-from confide.plans.allocate import Ask, forecast, least_nano
-from confide.plans.calibrate_to_error import (
+from confide.plans.estimates import Forecast
+from confide.plans.plan import Plan, Statistic
+from confide.plans.pricing.allocate import Ask, forecast, least_nano
+from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
     MedianShare,
     Within,
     WithinShare,
 )
-from confide.plans.estimates import Forecast
-from confide.plans.plan import Plan, Statistic
 from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
 from confide.report.legal.beliefs import PRIORS, advantage, posterior
-from confide.report.legal.document import Note, Stated, Table
+from confide.report.legal.document import Note, StatedField, TextTable
 from confide.report.legal.exhibits import NONE, plan_of, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
-from confide.report.odds_words import meaning_of
+from confide.report.wording.odds_words import meaning_of
 
 
-def asked_table(scribe: Scribe) -> Table:
+def asked_table(scribe: Scribe) -> TextTable:
     """Return each error asked, the least loss that reaches it, and what the plan does."""
     plan = plan_of(scribe)
     asks = {ask.statistic.id: ask for ask in scribe.subject.asks}
@@ -89,7 +89,7 @@ def _target(target: ErrorTarget, expected: Forecast | None, *, scribe: Scribe) -
             assert_never(target)
 
 
-def chosen(scribe: Scribe) -> Stated | None:
+def chosen(scribe: Scribe) -> StatedField | None:
     """Return whether the budget is the least for the errors asked, where they are known."""
     asks, plan = scribe.subject.asks, plan_of(scribe)
     if not asks:
@@ -104,14 +104,14 @@ def chosen(scribe: Scribe) -> Stated | None:
     return scribe.stated("budget", text, source=scribe.computed(scribe.from_plan()))
 
 
-def alternative_tables(scribe: Scribe) -> tuple[Table, Table]:
+def alternative_tables(scribe: Scribe) -> tuple[TextTable, TextTable]:
     """Return what alternatives would let anyone learn, and the errors that they would have."""
     plan = plan_of(scribe)
     found = alternatives(plan)
     return _learned(found, scribe=scribe), _errors(found, plan=plan, scribe=scribe)
 
 
-def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> Table:
+def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> TextTable:
     rows = []
     for each in found:
         name = scribe.say(f"alternative.{each.other.value}")
@@ -125,7 +125,7 @@ def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> Table:
     return scribe.table("alternatives", columns, rows, source=scribe.computed(scribe.from_plan()))
 
 
-def _errors(found: tuple[Alternative, ...], *, plan: Plan, scribe: Scribe) -> Table:
+def _errors(found: tuple[Alternative, ...], *, plan: Plan, scribe: Scribe) -> TextTable:
     rows = [
         (
             statistic_title(statistic, plan=plan, scribe=scribe),
@@ -133,7 +133,7 @@ def _errors(found: tuple[Alternative, ...], *, plan: Plan, scribe: Scribe) -> Ta
         )
         for statistic in plan.statistics
     ]
-    return Table(
+    return TextTable(
         name="errors",
         title=scribe.say("table.errors"),
         head=(

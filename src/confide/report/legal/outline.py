@@ -13,25 +13,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from confide.drawing.numbers import clean
-from confide.report.legal.document import Item, Kind, Part
+from confide.report.legal.document import Kind, NumberedPart, PartItem
+from confide.report.legal.fields import OF_SITE, OF_SUBJECT
 from confide.report.legal.scribe import Scribe
-from confide.report.legal.shown import OF_SITE, OF_SUBJECT
-from confide.report.legal.templates import Form, rendered
+from confide.report.legal.templates import TemplateForm, rendered
 
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
     number: str
     title: str
-    items: list[Item] = field(default_factory=list)
+    items: list[PartItem] = field(default_factory=list)
 
 
-def outline(kind: Kind, *, scribe: Scribe) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+def outline(kind: Kind, *, scribe: Scribe) -> tuple[tuple[str, ...], tuple[NumberedPart, ...]]:
     """Return the sources and the parts of a kind of document."""
     facts = {"plan": scribe.subject.plan, "asks": scribe.subject.asks, "sites": scribe.law.sites}
     sources: list[str] = []
     found: list[_Open] = []
-    for line in rendered(kind.value, Form.OUTLINE, **facts).splitlines():
+    for line in rendered(kind.value, TemplateForm.OUTLINE, **facts).splitlines():
         match line.split():
             case []:
                 continue
@@ -50,8 +50,8 @@ def outline(kind: Kind, *, scribe: Scribe) -> tuple[tuple[str, ...], tuple[Part,
     return tuple(sources), tuple(_nested(found))
 
 
-def _items(word: str, name: str, *place: str, scribe: Scribe) -> Iterator[Item]:
-    shown: Iterable[Item | None]
+def _items(word: str, name: str, *place: str, scribe: Scribe) -> Iterator[PartItem]:
+    shown: Iterable[PartItem | None]
     match word:
         case "note":
             shown = (scribe.note(name),)
@@ -69,7 +69,7 @@ def _items(word: str, name: str, *place: str, scribe: Scribe) -> Iterator[Item]:
     return (item for item in shown if item is not None)
 
 
-def _nested(parts: list[_Open]) -> Iterator[Part]:
+def _nested(parts: list[_Open]) -> Iterator[NumberedPart]:
     """Yield each part that is in no other, with those that are in it."""
     while parts:
         first = parts[0]
@@ -77,5 +77,7 @@ def _nested(parts: list[_Open]) -> Iterator[Part]:
         while size < len(parts) and parts[size].number.startswith(f"{first.number}."):
             size += 1
         inner = tuple(_nested(parts[1:size]))
-        yield Part(number=first.number, title=first.title, items=tuple(first.items), parts=inner)
+        yield NumberedPart(
+            number=first.number, title=first.title, items=tuple(first.items), parts=inner
+        )
         parts = parts[size:]

@@ -12,13 +12,13 @@ from confide.drawing.charts.vega import Chart, field, layer, mark
 from confide.drawing.markup import trusted
 from confide.drawing.numbers import percent
 from confide.privacy.loss import PureDP
-from confide.report.gauges import gauge, line_texts, scope_text
-from confide.report.guarantee import ChargeLine
 from confide.report.legal.beliefs import PRIORS, posterior, windows
 from confide.report.legal.document import Gauges, Picture
 from confide.report.legal.exhibits import window_text
 from confide.report.legal.scribe import Scribe
-from confide.report.odds_words import meaning_of
+from confide.report.wording.gauges import gauge, line_texts, scope_text
+from confide.report.wording.guarantee import ChargeLine
+from confide.report.wording.odds_words import meaning_of
 
 _STEPS = 100
 _DASHES = ([1, 0], [7, 4], [2, 3])

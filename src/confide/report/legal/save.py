@@ -9,10 +9,10 @@ from confide.drawing.markup import trusted
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.regular_file import read_bytes, write_bytes
-from confide.report.document import document as whole_document
 from confide.report.legal.document import LegalDocument
 from confide.report.legal.status import status_of
-from confide.report.legal.templates import Form, rendered
+from confide.report.legal.templates import TemplateForm, rendered
+from confide.report.pages.document import document as whole_document
 
 
 def files_of(document: LegalDocument) -> dict[str, str]:
@@ -29,10 +29,10 @@ def files_of(document: LegalDocument) -> dict[str, str]:
         "form": lambda item: type(item).__name__,
     }
     title = say("named", kind=document.what, name=document.title)
-    body = trusted(rendered("page", Form.HTML, **facts))
+    body = trusted(rendered("page", TemplateForm.HTML, **facts))
     stem = f"{document.kind.value}.{document.language}"
     return {
-        f"{stem}.md": rendered("page", Form.MARKDOWN, **facts),
+        f"{stem}.md": rendered("page", TemplateForm.MARKDOWN, **facts),
         f"{stem}.html": whole_document(body, title=title, language=document.language),
     }
 

@@ -11,7 +11,14 @@ from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.report.legal.asked import ASKED, CHOICES, SIGNED, Who
 from confide.report.legal.declared import LegalDeclaration
-from confide.report.legal.document import Asked, Item, Note, Part, Stated, Table
+from confide.report.legal.document import (
+    AskedField,
+    Note,
+    NumberedPart,
+    PartItem,
+    StatedField,
+    TextTable,
+)
 from confide.report.legal.subject import LegalSubject, Stage
 
 LONGEST = 4000
@@ -30,9 +37,11 @@ class Scribe:
         """Return a sentence of the legal documents."""
         return self.words.say(f"legal.{key}", **parts)
 
-    def part(self, number: str, key: str, *items: Item | None, parts: Sequence[Part] = ()) -> Part:
+    def part(
+        self, number: str, key: str, *items: PartItem | None, parts: Sequence[NumberedPart] = ()
+    ) -> NumberedPart:
         """Return a numbered part; items that are None are left out."""
-        return Part(
+        return NumberedPart(
             number=number,
             title=self.say(f"part.{key}"),
             items=tuple(item for item in items if item is not None),
@@ -43,10 +52,10 @@ class Scribe:
         """Return the plain sentences of a key."""
         return Note(texts=self.words.each(f"legal.note.{key}", **parts))
 
-    def stated(self, key: str, *texts: str, source: str) -> Stated:
+    def stated(self, key: str, *texts: str, source: str) -> StatedField:
         """Return an automatic field; what is empty in the files says so."""
         shown = tuple(clean(text, most=LONGEST) for text in texts if text)
-        return Stated(
+        return StatedField(
             label=self.say(f"label.{key}"),
             texts=shown or (self.say("not-declared"),),
             source=source,
@@ -60,9 +69,9 @@ class Scribe:
         *,
         source: str,
         labels: int = 1,
-    ) -> Table:
+    ) -> TextTable:
         """Return a table whose title and column heads are words."""
-        return Table(
+        return TextTable(
             name=key,
             title=self.say(f"table.{key}"),
             head=tuple(self.say(f"head.{name}") for name in columns),
@@ -71,10 +80,10 @@ class Scribe:
             labels=labels,
         )
 
-    def asked(self, name: str) -> Asked:
+    def asked(self, name: str) -> AskedField:
         """Return a field for a person, with the answer that legal.yaml has."""
         answer = paragraphs(self.law.answers.get(name, ""))
-        return Asked(
+        return AskedField(
             id=name,
             label=self.say(f"ask.{name}"),
             who=self.who(ASKED[name]),
@@ -83,10 +92,10 @@ class Scribe:
             choices=tuple(self.say(f"choice.{name}.{each}") for each in CHOICES.get(name, ())),
         )
 
-    def written(self, name: str, key: str, text: str, *, who: Who, **parts: str) -> Asked:
+    def written(self, name: str, key: str, text: str, *, who: Who, **parts: str) -> AskedField:
         """Return a field of a site, which has its own place in legal.yaml."""
         answer = paragraphs(text)
-        return Asked(
+        return AskedField(
             id=name,
             label=self.say(f"ask.{key}", **parts),
             who=self.who(who),
@@ -94,9 +103,9 @@ class Scribe:
             source=self.from_law() if answer else "",
         )
 
-    def signature(self, name: str) -> Asked:
+    def signature(self, name: str) -> AskedField:
         """Return a place to sign."""
-        return Asked(
+        return AskedField(
             id=name, label=self.say(f"sign.{name}"), who=self.who(SIGNED[name]), signature=True
         )
 

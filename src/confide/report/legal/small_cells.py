@@ -14,14 +14,14 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.tables.shapes import Counting
+from confide.tables.aggregates.shapes import Counting
 
 SMALL = 5
 """Size of a small cell in the table of chances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallCells:
+class CellNoise:
     """The noise on the cells of one counting statistic.
 
     Attributes:
@@ -39,14 +39,14 @@ class SmallCells:
     seems_empty: float
 
 
-def small_cells(plan: Plan) -> tuple[SmallCells, ...]:
+def small_cells(plan: Plan) -> tuple[CellNoise, ...]:
     """Return the noise on each statistic that counts and nothing else."""
     found = []
     for statistic in plan.statistics:
         noise = next(_laws(plan, statistic), None)
         if noise is not None:
             found.append(
-                SmallCells(
+                CellNoise(
                     statistic=statistic,
                     median=math.ceil(noise.half_width(0.5)),
                     most=math.ceil(noise.half_width(0.95)),

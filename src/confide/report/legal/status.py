@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from confide.drawing.words import Words
-from confide.report.legal.document import Asked, LegalDocument, Part
+from confide.report.legal.document import AskedField, LegalDocument, NumberedPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class MissingField:
     """One field that is missing."""
 
     id: str
@@ -16,15 +16,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class MissingFields:
     """What one role has still to fill; ``who`` says how many fields."""
 
     who: str
-    lines: tuple[Line, ...]
+    lines: tuple[MissingField, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Completeness:
     """The summary.
 
     Attributes:
@@ -37,10 +37,10 @@ class Status:
     complete: bool
     headline: str
     sentences: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[MissingFields, ...]
 
 
-def status_of(document: LegalDocument, *, words: Words) -> Status:
+def status_of(document: LegalDocument, *, words: Words) -> Completeness:
     """Return the summary of a document."""
     missing = document.missing()
     signatures = words.say_count("legal.status.signatures", len(document.signatures()))
@@ -48,7 +48,7 @@ def status_of(document: LegalDocument, *, words: Words) -> Status:
         headline = words.say_count("legal.status.missing", len(missing))
     else:
         headline = words.say("legal.status.filled")
-    return Status(
+    return Completeness(
         complete=not missing,
         headline=headline,
         sentences=(signatures, *words.each("legal.status.how")),
@@ -56,13 +56,15 @@ def status_of(document: LegalDocument, *, words: Words) -> Status:
     )
 
 
-def _groups(missing: tuple[tuple[Part, Asked], ...], *, words: Words) -> tuple[Group, ...]:
-    by_who: dict[str, list[Line]] = {}
+def _groups(
+    missing: tuple[tuple[NumberedPart, AskedField], ...], *, words: Words
+) -> tuple[MissingFields, ...]:
+    by_who: dict[str, list[MissingField]] = {}
     for part, item in missing:
-        line = Line(id=item.id, number=part.number, label=item.label)
+        line = MissingField(id=item.id, number=part.number, label=item.label)
         by_who.setdefault(item.who, []).append(line)
     return tuple(
-        Group(
+        MissingFields(
             who=words.say("legal.status.group", who=who, count=str(len(lines))), lines=tuple(lines)
         )
         for who, lines in by_who.items()

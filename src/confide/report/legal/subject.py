@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
-from confide.plans.allocate import Ask
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan, charged_loss
+from confide.plans.pricing.allocate import Ask
 from confide.privacy.loss import PrivacyLoss
-from confide.release.software import software
-from confide.report.explain import planned_lines, spent_lines
-from confide.report.guarantee import ChargeLine, charge_lines
+from confide.release.certificate.software import software
 from confide.report.legal.audited import AuditResults
+from confide.report.wording.explain import planned_lines, spent_lines
+from confide.report.wording.guarantee import ChargeLine, charge_lines
 from confide.tables.schema import Dataset
 
 NOT_CHARGED = frozenset({State.CANCELLED, State.REFUSED})

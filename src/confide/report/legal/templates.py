@@ -20,7 +20,7 @@ from confide.regular_file import own_text
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&])")
 
 
-class Form(Enum):
+class TemplateForm(Enum):
     """What a template gives: parts and fields, or a page of them."""
 
     OUTLINE = "outline"
@@ -28,7 +28,7 @@ class Form(Enum):
     HTML = "html"
 
 
-def rendered(name: str, form: Form, /, **facts: Any) -> str:
+def rendered(name: str, form: TemplateForm, /, **facts: Any) -> str:
     """Return what a template gives of facts."""
     environment = Environment(
         loader=FunctionLoader(lambda wanted: _source(wanted, form=form)),
@@ -52,9 +52,9 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
-def _source(name: str, *, form: Form) -> str:
+def _source(name: str, *, form: TemplateForm) -> str:
     text = own_text("confide.report.legal", f"templates/{name}")
-    return "".join(map(str.strip, text.splitlines())) if form is Form.HTML else text
+    return "".join(map(str.strip, text.splitlines())) if form is TemplateForm.HTML else text
 
 
 def _escaped(escape: Callable[[str], str]) -> Callable[[Any], Markup]:
@@ -77,7 +77,7 @@ def _escaped(escape: Callable[[str], str]) -> Callable[[Any], Markup]:
 
 
 _ESCAPED = {
-    Form.OUTLINE: _escaped(str),
-    Form.MARKDOWN: _escaped(plain),
-    Form.HTML: _escaped(lambda text: join([text])),
+    TemplateForm.OUTLINE: _escaped(str),
+    TemplateForm.MARKDOWN: _escaped(plain),
+    TemplateForm.HTML: _escaped(lambda text: join([text])),
 }

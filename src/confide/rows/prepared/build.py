@@ -25,19 +25,9 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.regular_file import writing
-from confide.rows.duckdb import DuckDBEngine, open_engine
-from confide.rows.prepared.check import differing
-from confide.rows.prepared.choice import streams
-from confide.rows.prepared.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
-from confide.rows.prepared.facts import met_elsewhere, table_facts
-from confide.rows.prepared.layouts import (
-    clustered_rows,
-    partial_rows,
-    patient_index,
-    rank_rows,
-    text_numbers,
-)
-from confide.rows.prepared.manifest import (
+from confide.rows.copies.choice import streams
+from confide.rows.copies.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
+from confide.rows.copies.manifest import (
     MANIFEST,
     Manifest,
     Standing,
@@ -46,6 +36,16 @@ from confide.rows.prepared.manifest import (
     put_in_place,
     read_manifest,
     write_manifest,
+)
+from confide.rows.engines.duckdb import DuckDBEngine, open_engine
+from confide.rows.prepared.check import differing
+from confide.rows.prepared.facts import met_elsewhere, table_facts
+from confide.rows.prepared.layouts import (
+    clustered_rows,
+    partial_rows,
+    patient_index,
+    rank_rows,
+    text_numbers,
 )
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import state_of

@@ -12,18 +12,18 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from confide.errors import InvalidParameterError
+from confide.rows.copies.choice import streams
 from confide.rows.engine import Engine
-from confide.rows.prepared.choice import streams
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import MOST_CELLS, cell_count
+from confide.tables.aggregates.keyed import KeyedAggregate
+from confide.tables.aggregates.shapes import check_aggregate
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.cells import MOST_CELLS, cell_count
 from confide.tables.expression import ColumnOf, DatePart, PartOf, QualityOf
 from confide.tables.filter import Between, Everything, Predicate
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
-from confide.tables.shapes import check_aggregate
-from confide.tables.value import Centred, CentredSquare, Ones
 
 BOUNDS: tuple[ContributionBounds, ...] = (
     RowBound(max_rows=3),

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from confide.rows.build import STAR, named, num, own, select
-from confide.rows.duckdb import DuckDBEngine
-from confide.rows.examine import narrowing, unread_lines, unreadable_rows
-from confide.rows.prepared.copies import TableCopy, parquet
+from confide.rows.cells.build import STAR, named, num, own, select
+from confide.rows.copies.copies import TableCopy, parquet
+from confide.rows.copies.manifest import TableFacts
+from confide.rows.engines.duckdb import DuckDBEngine
+from confide.rows.engines.examine import narrowing, unread_lines, unreadable_rows
 from confide.rows.prepared.layouts import incomplete_patients
-from confide.rows.prepared.manifest import TableFacts
-from confide.rows.table_rows import person_ids
+from confide.rows.relational.table_rows import person_ids
 from confide.tables.schema import Table
 
 

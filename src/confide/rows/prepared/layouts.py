@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from confide.rows.build import (
+from confide.rows.cells.build import (
     BIGINT,
     INT,
     NULL,
@@ -37,11 +37,11 @@ from confide.rows.build import (
     some,
     times,
 )
-from confide.rows.keyed_order import LIMB, sixty_bits, with_place, with_point
-from confide.rows.prepared.copies import MOST_RANKS, PLACES, Copies, parquet
-from confide.rows.stream import in_order
-from confide.rows.table_rows import Scope, cleaned_rows, judged, person_ids
-from confide.rows.words import limbs, placed, stored_words
+from confide.rows.cells.keyed_order import LIMB, sixty_bits, with_place, with_point
+from confide.rows.cells.stream import in_order
+from confide.rows.cells.words import limbs, placed, stored_words
+from confide.rows.copies.copies import MOST_RANKS, PLACES, Copies, parquet
+from confide.rows.relational.table_rows import Scope, cleaned_rows, judged, person_ids
 from confide.tables.schema import Kind, Table
 
 NARROW = 2**31 - 1

@@ -20,7 +20,7 @@ dictionaries             places that the dictionary lacks: NULL
 runs                     ends that do not rise: the frame is refused
 booleans of a byte       all but 0 are true
 other extensions         as what they are stored in
-all else                 the engine's type of it is refused (:mod:`confide.rows.physical`)
+all else                 the engine's type of it is refused (:mod:`confide.rows.cells.physical`)
 ======================== ===========================================================================
 
 Buffers and offsets that do not fit the length of a column are no cells: such a frame is refused.

@@ -27,7 +27,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.build import named, own, select
+from confide.rows.cells.build import named, own, select
 from confide.rows.sources.header import LONGEST_LINE, header, separator
 from confide.rows.sources.opened import Scan
 from confide.tables.encoding import UNREADABLE

@@ -16,8 +16,8 @@ from typing import Any
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.build import own_table
-from confide.rows.layout import id_column, source_names
+from confide.rows.cells.build import own_table
+from confide.rows.cells.layout import id_column, source_names
 from confide.rows.sources.arrow_cells import plain
 from confide.rows.sources.object_cells import object_id, object_text
 from confide.rows.sources.opened import Opened

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.regular_file import reading
-from confide.rows.layout import plain_name
+from confide.rows.cells.layout import plain_name
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 

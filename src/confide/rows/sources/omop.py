@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from confide.errors import ContractError
+from confide.rows.cells.layout import source_names
 from confide.rows.clinical_ranges import ClinicalRange
-from confide.rows.layout import source_names
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.opened import Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan

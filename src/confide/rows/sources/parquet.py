@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.physical import (
+from confide.rows.cells.physical import (
     DURATION,
     IN_MILLISECONDS,
     IN_MORE_BYTES,

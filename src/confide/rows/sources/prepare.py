@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.regular_file import require_regular
-from confide.rows.layout import source_names
+from confide.rows.cells.layout import source_names
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.frames import from_frames

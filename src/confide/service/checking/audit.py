@@ -160,7 +160,7 @@ def _write(made: Audited, curves: Sequence[Any], *, out: Path) -> None:
         return
     from confide.drawing.charts.render import draw
     from confide.drawing.words import load_words
-    from confide.report.membership_chart import Attacked, membership_chart
+    from confide.report.charts.membership_chart import Attacked, membership_chart
 
     drawn = draw(
         membership_chart(

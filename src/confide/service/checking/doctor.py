@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.budget.place import SQLitePlace
+from confide.budget.stores.place import SQLitePlace
 from confide.errors import ConfideError
-from confide.files.private_places import WORKSPACE
-from confide.release.incidents import incidents, older
-from confide.release.software import software
+from confide.files.public.private_places import WORKSPACE
+from confide.release.certificate.software import software
+from confide.release.site.incidents import incidents, older
 from confide.service.opening import open_ledger
 
 LAST = 5

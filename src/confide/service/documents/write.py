@@ -11,11 +11,11 @@ from confide.files.legal import read_legal
 from confide.files.study import read_study
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes
-from confide.release.job_answer import stored_study
+from confide.release.jobs.job_answer import stored_study
 from confide.release.noisy import read_payload
-from confide.release.verify import read_certificate, verify
-from confide.release.verify_job import is_job
-from confide.release.verify_reuse import is_reuse
+from confide.release.verify.verify import read_certificate, verify
+from confide.release.verify.verify_job import is_job
+from confide.release.verify.verify_reuse import is_reuse
 from confide.report.legal.audited import AuditResults
 from confide.report.legal.build import build
 from confide.report.legal.document import Kind

@@ -1,16 +1,17 @@
 """Anchor: the signed head of a ledger, for a notary or a file in another place."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from confide.budget.anchor import Anchor
-from confide.budget.chain import canonical
+from confide.budget.chain.chain import canonical
+from confide.budget.integrity.anchor import Anchor
 from confide.errors import ContractError
-from confide.files.private_places import WORKSPACE
-from confide.release.keys import retired_keys
-from confide.release.site_ledger import ANCHOR
+from confide.files.public.private_places import WORKSPACE
+from confide.release.site.keys import retired_keys
+from confide.release.site.site_ledger import ANCHOR
 from confide.service.dump import ASIDE
 from confide.service.opening import open_ledger
 
@@ -46,7 +47,7 @@ def anchor(dataset: Path, *, out: Path | None) -> Anchored:
         old = (name.removeprefix("ed25519:") for name in retired_keys(folder))
         _require_notes(out, own=declared.anchor or folder / ANCHOR, keys={head.key, *old})
         Anchor(out).append(head)
-    return Anchored(head=head.to_fields(), line=line, row=head.number)
+    return Anchored(head=json.loads(line), line=line, row=head.number)  # keys in one order
 
 
 def _require_notes(out: Path, *, own: Path, keys: set[str]) -> None:

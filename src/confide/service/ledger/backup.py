@@ -6,8 +6,8 @@ from pathlib import Path
 
 from confide.budget.backup import write_backup
 from confide.budget.per_patient.withdrawn import FOLDER, saved_lists
-from confide.files.private_places import WORKSPACE
-from confide.release.commitment import saved
+from confide.files.public.private_places import WORKSPACE
+from confide.release.site.commitment import saved
 from confide.service.opening import open_ledger
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from confide.budget.export import chain_text
+from confide.budget.integrity.export import chain_text
 from confide.regular_file import create_text
 from confide.service.dump import ASIDE
 from confide.service.opening import open_ledger

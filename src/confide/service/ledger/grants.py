@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from confide.budget.place import PostgresPlace
+from confide.budget.stores.place import PostgresPlace
 from confide.errors import ContractError
 from confide.files.dataset import read_dataset
 from confide.regular_file import own_text

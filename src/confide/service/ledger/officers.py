@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from confide.budget.workflow.acts import Officers
-from confide.release.keys import read_person_key
+from confide.release.site.keys import read_person_key
 
 
 def officers_of(paths: Sequence[Path] | None) -> Officers:

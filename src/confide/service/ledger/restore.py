@@ -3,18 +3,18 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from confide.budget.accounts.book import Book
 from confide.budget.backup import Restored, read_backup, require_of
 from confide.budget.backup import restore as put_back
-from confide.budget.book import Book
 from confide.budget.per_patient.withdrawn import FOLDER, put_lists_back
-from confide.budget.place import open_store, set_aside_broken
+from confide.budget.stores.place import open_store, set_aside_broken
 from confide.errors import LedgerFrozenError
 from confide.files.dataset import read_dataset
-from confide.files.private_places import WORKSPACE
-from confide.release.commitment import put_back as put_openings_back
-from confide.release.keys import read_signing_key, retired_keys
-from confide.release.ledger_pin import FolderSite
-from confide.release.site_ledger import ANCHOR, recomputed
+from confide.files.public.private_places import WORKSPACE
+from confide.release.site.commitment import put_back as put_openings_back
+from confide.release.site.keys import read_signing_key, retired_keys
+from confide.release.site.ledger_pin import FolderSite
+from confide.release.site.site_ledger import ANCHOR, recomputed
 from confide.service.opening import open_ledger
 
 

@@ -42,8 +42,8 @@ def rotate_keys(
         ContractError: For the key of the order, which cannot change.
         PolicyError: If they may not.
     """
-    from confide.files.private_places import WORKSPACE
-    from confide.release.rotation import refuse_order_key, rotate_signing_key
+    from confide.files.public.private_places import WORKSPACE
+    from confide.release.site.rotation import refuse_order_key, rotate_signing_key
     from confide.service.ledger.officers import officers_of
     from confide.service.opening import open_ledger
 

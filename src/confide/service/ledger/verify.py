@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.budget.anchor import Anchor
-from confide.budget.export import check_chain, read_chain, unlike
+from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.export import check_chain, read_chain, unlike
 from confide.errors import ContractError, VerificationError
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.regular_file import read_bytes
-from confide.release.keys import retired_keys
-from confide.release.site_ledger import recomputed
+from confide.release.site.keys import retired_keys
+from confide.release.site.site_ledger import recomputed
 from confide.service.opening import open_ledger
 from confide.service.reading.pinned import pinned_key, pinned_keys
 

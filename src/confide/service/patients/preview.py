@@ -97,7 +97,7 @@ def preview_leaving_out(
 def _draw(year: Year, found: tuple[Outcome, ...], *, worst: Outcome, figure: Path) -> None:
     from confide.drawing.charts.render import draw
     from confide.drawing.words import load_words
-    from confide.report.left_out_chart import left_out_chart
+    from confide.report.charts.left_out_chart import left_out_chart
 
     chart = left_out_chart(year, found, worst=worst, words=load_words("en"))
     write_text(figure, draw(chart).svg)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from confide.budget.ledger import Entry
 from confide.errors import ContractError
 from confide.privacy.amount import NANO, decimal_text
 from confide.privacy.individual import FEMTO, CapWindow
@@ -107,17 +108,18 @@ def statement(
             f"{decimal_text(cap.nano, per_one=NANO)} {letter} by {cap.window.value}"
             for cap in of.patients
         ),
-        charges=tuple(
-            PatientCharge(
-                entry=entry.number,
-                at=entry.at,
-                study=entry.study,
-                state=entry.state.value,
-                left_out=paid is None,
-                charged=decimal_text(paid or 0, per_one=FEMTO),
-            )
-            for entry, paid in told
-        ),
+        charges=tuple(_charge(entry, paid=paid) for entry, paid in told),
         charged_by_lost_rows=decimal_text(lost, per_one=NANO),
         letter=letter,
+    )
+
+
+def _charge(entry: Entry, *, paid: int | None) -> PatientCharge:
+    return PatientCharge(
+        entry=entry.number,
+        at=entry.at,
+        study=entry.study,
+        state=entry.state.value,
+        left_out=paid is None,
+        charged=decimal_text(paid or 0, per_one=FEMTO),
     )

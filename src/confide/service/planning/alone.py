@@ -12,13 +12,13 @@ from pathlib import Path
 
 from confide.drawing.words import load_words
 from confide.files.dataset import DeclaredDataset
-from confide.files.private_places import WORKSPACE
+from confide.files.public.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy
-from confide.plans.allocate import forecasts
 from confide.plans.plan import Plan
-from confide.release.keys import ORDER, SIGNING
-from confide.report.guarantee import patient_promises
-from confide.report.policy_planned import unlike_planned
+from confide.plans.pricing.allocate import forecasts
+from confide.release.site.keys import ORDER, SIGNING
+from confide.report.policy.policy_planned import unlike_planned
+from confide.report.wording.guarantee import patient_promises
 from confide.service.planning.caps import file_caps
 from confide.service.planning.growth import told_growth
 from confide.service.planning.left_out import told_refusal

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from confide.budget.counters import HeldCap
-from confide.budget.file_caps import caps_of_file
+from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import adopted
+from confide.budget.policy.counters import HeldCap
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO, decimal_text

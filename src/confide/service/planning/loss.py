@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from confide.drawing.words import load_words
 from confide.plans.plan import Plan
 from confide.privacy.loss import ApproxDP
-from confide.report.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.wording.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

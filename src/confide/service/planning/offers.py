@@ -10,10 +10,10 @@ from typing import Annotated
 from confide.drawing.numbers import significant
 from confide.drawing.words import load_words
 from confide.errors import ContractError
-from confide.plans.allocate import forecasts
-from confide.plans.calibrate_to_error import DEFAULT_LEVEL
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan
+from confide.plans.pricing.allocate import forecasts
+from confide.plans.pricing.calibrate_to_error import DEFAULT_LEVEL
 from confide.plans.reuse import Answer, Same, Summed
 from confide.release.reused import offers
 from confide.service.dump import OMITTED

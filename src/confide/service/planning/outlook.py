@@ -10,7 +10,7 @@ from confide.drawing.numbers import significant
 from confide.drawing.words import Words, load_words
 from confide.plans.estimates import Forecast, PartForecast
 from confide.plans.plan import Measurement, Plan
-from confide.report.bounding import law_text, measured_text
+from confide.report.wording.bounding import law_text, measured_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

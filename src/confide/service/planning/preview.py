@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from confide.budget.chain.ledger_time import SystemClock, charged_year
 from confide.budget.ledger import Entry, Scope, Spent
-from confide.budget.ledger_time import SystemClock, charged_year
 from confide.budget.workflow.rules import Refused
 from confide.drawing.words import load_words
 from confide.errors import ContractError, PolicyError
-from confide.plans.allocate import forecasts
 from confide.plans.plan import Plan
+from confide.plans.pricing.allocate import forecasts
 from confide.release.approval import admission, analyst_of
 from confide.release.gate import asked_of
 from confide.release.growing import growable, grown_before, told_grown
 from confide.release.published import key_of_plan, published_before, told_before
-from confide.report.guarantee import patient_promises
-from confide.report.policy_planned import unlike_planned
+from confide.report.policy.policy_planned import unlike_planned
+from confide.report.wording.guarantee import patient_promises
 from confide.service.dump import OMITTED
 from confide.service.planning.caps import PlanCap, plan_caps
 from confide.service.planning.growth import ToldGrowth, told_growth

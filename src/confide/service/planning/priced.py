@@ -5,8 +5,8 @@ from typing import Any
 
 from confide.files.dataset import asked_nano
 from confide.files.study import ask_from
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.plan import Plan, Statistic, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.exact import Number
 from confide.tables.schema import Dataset
 

@@ -8,9 +8,15 @@ from typing import Annotated
 from confide.budget.policy.policy import Policy, PolicyCap
 from confide.budget.policy.solve import Solution, solve
 from confide.drawing.words import Words, load_words
-from confide.files.policy import read_policy
-from confide.report.policy_board import acts_text, caps_part, odds_of, open_tiers, open_tiers_part
-from confide.report.policy_words import Part, exactly, limit_text, title
+from confide.files.policy.policy import read_policy
+from confide.report.policy.policy_board import (
+    acts_text,
+    caps_part,
+    odds_of,
+    open_tiers,
+    open_tiers_part,
+)
+from confide.report.policy.policy_words import Part, exactly, limit_text, title
 from confide.service.dump import ASIDE
 from confide.service.grids import TextPart, text_parts
 

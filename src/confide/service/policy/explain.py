@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confide.drawing.words import load_words
-from confide.files.policy import read_policy
-from confide.report.policy_board import board_parts
-from confide.report.policy_words import title
+from confide.files.policy.policy import read_policy
+from confide.report.policy.policy_board import board_parts
+from confide.report.policy.policy_words import title
 from confide.service.grids import TextPart, text_parts
 
 

@@ -12,9 +12,9 @@ from confide.budget.policy.solve import solve
 from confide.budget.policy.windows import YEAR
 from confide.drawing.words import Words, load_words
 from confide.errors import ContractError
-from confide.files.policy import read_policy
-from confide.report.policy_play import drop_part, dropping_caps, play_parts
-from confide.report.policy_words import Part, exactly, title
+from confide.files.policy.policy import read_policy
+from confide.report.policy.policy_play import drop_part, dropping_caps, play_parts
+from confide.report.policy.policy_words import Part, exactly, title
 from confide.service.grids import TextPart, text_parts
 from confide.service.policy.spent_before import spent_from
 

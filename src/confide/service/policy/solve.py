@@ -10,10 +10,10 @@ from confide.budget.policy.policy import PlannedRelease
 from confide.budget.policy.solve import Solution, solve
 from confide.drawing.words import Words, load_words
 from confide.errors import ContractError
-from confide.files.policy import read_policy
+from confide.files.policy.policy import read_policy
 from confide.regular_file import write_bytes
-from confide.report.policy_conflict import refused_parts, repair_text
-from confide.report.policy_words import Part, allocation_parts, exactly, title
+from confide.report.policy.policy_conflict import refused_parts, repair_text
+from confide.report.policy.policy_words import Part, allocation_parts, exactly, title
 from confide.service.dump import ASIDE
 from confide.service.grids import TextPart, text_parts
 from confide.service.policy.spent_before import spent_from
@@ -163,7 +163,7 @@ def solve_policy(path: Path, *, spent: Iterable[str] = (), figure: Path | None =
     policy, words = read_policy(path), load_words("en")
     solution = solve(policy, spent=spent_from(spent))
     if figure is not None:
-        from confide.report.policy_chart import written
+        from confide.report.policy.policy_chart import written
 
         write_bytes(figure, written(solution, kind=figure.suffix, words=words))
     return Solved(

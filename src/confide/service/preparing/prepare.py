@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from confide.files.dataset import read_dataset
 from confide.release.consent import who_withdrew
-from confide.release.keys import read_order_key
+from confide.release.site.keys import read_order_key
 from confide.service.dump import ASIDE
 from confide.service.opening import initialise
 
 if TYPE_CHECKING:
+    from confide.rows.copies.manifest import TableFacts
     from confide.rows.prepared.build import Preparation
-    from confide.rows.prepared.manifest import TableFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +115,8 @@ def preparation(dataset: str | Path) -> "Preparation":
     Raises:
         ContractError: If the description breaks its contract.
     """
+    from confide.rows.copies.copies import PREPARED
     from confide.rows.prepared.build import Preparation
-    from confide.rows.prepared.copies import PREPARED
 
     declared = read_dataset(Path(dataset))
     inside = initialise(declared.base)

@@ -10,7 +10,7 @@ from string import Template
 
 from confide.errors import ContractError
 from confide.regular_file import create_text, own_text
-from confide.release.keys import make_signing_key
+from confide.release.site.keys import make_signing_key
 from confide.service.opening import initialise
 
 _NAME = re.compile(r"[^\W\d]\w{0,62}")

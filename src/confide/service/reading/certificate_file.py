@@ -11,7 +11,7 @@ def certificate_path(given: Path) -> Path:
 
 def stored_payload(certificate: Any, dataset: Path) -> bytes | None:
     """Return the noisy payload of a certificate from the ledger of a data set."""
-    from confide.release.against_ledger import payload_of
+    from confide.release.verify.against_ledger import payload_of
     from confide.service.opening import open_ledger
 
     with open_ledger(dataset) as (held, declared):

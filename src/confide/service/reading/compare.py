@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.release.compare import Order
-from confide.release.compare import compare as compared
-from confide.release.verify import read_certificate
+from confide.release.verify.compare import Order
+from confide.release.verify.compare import compare as compared
+from confide.release.verify.verify import read_certificate
 from confide.service.reading.certificate_file import certificate_path
 
 

@@ -11,7 +11,7 @@ from confide.service.grids import TextTable, text_table
 from confide.service.reading.certificate_file import certificate_path
 
 if TYPE_CHECKING:
-    from confide.report.explain import Explanation
+    from confide.report.wording.explain import Explanation
 
 
 class Topic(enum.Enum):
@@ -88,7 +88,7 @@ def explain(
 def _epsilon(text: str, *, delta: str) -> "Explanation":
     from confide.drawing.words import load_words
     from confide.privacy.loss import ApproxDP, PureDP
-    from confide.report.explain import explain_loss
+    from confide.report.wording.explain import explain_loss
 
     epsilon, exception = _exact("ε", text), _exact("δ", delta)
     loss = ApproxDP(epsilon=epsilon, delta=exception) if exception else PureDP(epsilon=epsilon)
@@ -98,7 +98,7 @@ def _epsilon(text: str, *, delta: str) -> "Explanation":
 def _composition(text: str, *, delta: str) -> "Explanation":
     from confide.drawing.words import load_words
     from confide.privacy.loss import PureDP
-    from confide.report.textbook import MOST, composition
+    from confide.report.wording.textbook import MOST, composition
 
     losses: list[PureDP] = []
     for part in text.split(","):
@@ -113,7 +113,7 @@ def _composition(text: str, *, delta: str) -> "Explanation":
 
 def _noise(text: str, *, delta: str, sensitivity: str) -> "Explanation":
     from confide.drawing.words import load_words
-    from confide.report.textbook import noise
+    from confide.report.wording.textbook import noise
 
     numbers = {"delta": _exact("δ", delta), "sensitivity": _exact("a sensitivity", sensitivity)}
     return noise(_exact("ε", text), **numbers, words=load_words("en"))
@@ -130,7 +130,7 @@ def _exact(name: str, text: str, *, example: str = _SINGLE) -> Fraction:
 
 def _plan(study: Path, *, period: str | None) -> "Explanation":
     from confide.drawing.words import load_words
-    from confide.report.explain import explain_plan
+    from confide.report.wording.explain import explain_plan
     from confide.service.opening import open_study
     from confide.service.spent import spent_on
 
@@ -142,8 +142,8 @@ def _plan(study: Path, *, period: str | None) -> "Explanation":
 
 def _certificate(path: Path) -> "Explanation":
     from confide.drawing.words import load_words
-    from confide.release.verify import read_certificate
-    from confide.report.explain import explain_certificate
+    from confide.release.verify.verify import read_certificate
+    from confide.report.wording.explain import explain_certificate
 
     held = read_certificate(certificate_path(path))
     return explain_certificate(held, words=load_words("en"))

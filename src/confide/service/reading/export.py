@@ -62,7 +62,7 @@ def export(
         VerificationError: If it does not verify.
         ContractError: If there is no such form of it.
     """
-    from confide.release.verify import read_certificate, verify
+    from confide.release.verify.verify import read_certificate, verify
 
     path = certificate_path(certificate)
     held = read_certificate(path)
@@ -85,8 +85,8 @@ def _stored(held: Any, dataset: Path) -> bytes | None:
     Raises:
         ContractError: If it holds none for this certificate, or one that somebody withheld.
     """
-    from confide.release.against_ledger import payload_of, why_no_payload
-    from confide.release.verify_reuse import is_reuse
+    from confide.release.verify.against_ledger import payload_of, why_no_payload
+    from confide.release.verify.verify_reuse import is_reuse
     from confide.service.opening import open_ledger
 
     if not isinstance(held, dict) or is_reuse(held):
@@ -105,11 +105,11 @@ def _stored(held: Any, dataset: Path) -> bytes | None:
 
 
 def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
-    from confide.release.deployment_record import deployment_record
-    from confide.release.form import VERSION
+    from confide.release.certificate.deployment_record import deployment_record
+    from confide.release.certificate.form import VERSION
     from confide.release.output_check import results
-    from confide.release.verify_job import is_job
-    from confide.release.verify_reuse import is_reuse
+    from confide.release.verify.verify_job import is_job
+    from confide.release.verify.verify_reuse import is_reuse
 
     if is_job(held) and form is Form.MODEL_CARD:
         return _job_card(held, folder=folder)
@@ -150,8 +150,8 @@ def _written(
 ) -> str:
     from confide.drawing.words import load_words
     from confide.report.load import rebuilt
-    from confide.report.methods import methods
-    from confide.report.model_card import model_card
+    from confide.report.models.model_card import model_card
+    from confide.report.wording.methods import methods
 
     release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
     words = load_words("en")
@@ -164,9 +164,9 @@ def _written(
 
 def _job_card(held: Any, *, folder: Path) -> str:
     from confide.drawing.words import load_words
-    from confide.release.job_certificate import JobRelease
-    from confide.release.verify_job import answer_in
-    from confide.report.job_card import job_card
+    from confide.release.jobs.job_certificate import JobRelease
+    from confide.release.verify.verify_job import answer_in
+    from confide.report.models.job_card import job_card
 
     release = JobRelease(answer=answer_in(folder), certificate=held)
     return job_card(release, words=load_words("en"))

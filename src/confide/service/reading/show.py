@@ -1,17 +1,19 @@
 """Show: the tables of a release, if it verifies."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from confide.drawing.words import load_words
 from confide.errors import UnknownNameError
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.regular_file import reading_text
-from confide.release.cuts import cut_notes_of
+from confide.release.certificate.cuts import cut_notes_of
 from confide.release.export import lines_of, rows
 from confide.report.load import rebuilt, verified
+from confide.report.wording.section import assumed
 from confide.service.dump import ASIDE
 
 
@@ -24,7 +26,7 @@ class ShownTable:
         title: For people.
         columns: Their names.
         rows: Texts.
-        notes: On values that were cut.
+        notes: On what its intervals take for granted, and on values that were cut.
     """
 
     id: str
@@ -97,7 +99,9 @@ def _printed(certificate: Any, folder: Path) -> tuple[ShownTable, ...]:
 def _table(statistic: Statistic, estimates: Sequence[Estimate], *, certificate: Any) -> ShownTable:
     head, body = rows(statistic, estimates)
     title = str(getattr(statistic, "title", "")) or statistic.id
-    return _shown(statistic.id, title, head=head, body=body, certificate=certificate)
+    shown = _shown(statistic.id, title, head=head, body=body, certificate=certificate)
+    said = assumed(statistic, words=load_words("en"))
+    return replace(shown, notes=(*said, *shown.notes))
 
 
 def _shown(

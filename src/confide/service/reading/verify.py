@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from confide.budget.chain import Event, SignedHead
+from confide.budget.chain.chain import Event, SignedHead
 from confide.errors import VerificationError
 from confide.jobs.kinds import read_spec
 from confide.regular_file import read_bytes, require_posix
-from confide.release.against_chain import chain_checks, read_chain
-from confide.release.checks import Check, ledger_of
-from confide.release.verify import read_certificate
-from confide.release.verify import verify as check
-from confide.release.verify_reuse import is_reuse
-from confide.release.versions import versions, versions_check
+from confide.release.verify.against_chain import chain_checks, read_chain
+from confide.release.verify.checks import Check, ledger_of
+from confide.release.verify.verify import read_certificate
+from confide.release.verify.verify import verify as check
+from confide.release.verify.verify_reuse import is_reuse
+from confide.release.verify.versions import versions, versions_check
 from confide.service.reading.certificate_file import certificate_path, stored_payload
 from confide.service.reading.pinned import pinned_key, pinned_keys
 
@@ -134,9 +134,9 @@ def _asked(certificate: Any, trusted: Trusted) -> Iterator[Check]:
     """Yield what the ledger of the steward says; nothing where it is not named."""
     if trusted.dataset is None:
         return
-    from confide.files.private_places import WORKSPACE
-    from confide.release.against_ledger import ledger_checks
-    from confide.release.snapshot import source_state
+    from confide.files.public.private_places import WORKSPACE
+    from confide.release.site.snapshot import source_state
+    from confide.release.verify.against_ledger import ledger_checks
     from confide.service.opening import open_ledger
 
     with open_ledger(trusted.dataset) as (held, declared):

@@ -11,9 +11,9 @@ from confide.errors import ContractError, VerificationError
 from confide.files.study import DeclaredStudy
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes
-from confide.release.incidents import stored_already
 from confide.release.published import key_of_plan
-from confide.release.verify import verify
+from confide.release.site.incidents import stored_already
+from confide.release.verify.verify import verify
 from confide.report.release import Release
 from confide.service.opening import open_study
 from confide.service.planning.growth import ToldGrowth, told_growth

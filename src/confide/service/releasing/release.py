@@ -9,14 +9,14 @@ from confide.errors import BudgetExhaustedError
 from confide.noise.entropy import SystemEntropy
 from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
-from confide.release.commitment import published
 from confide.release.gate import Gate
-from confide.release.incidents import log_incident, stored_already
 from confide.release.patients import may_leave_out
 from confide.release.published import key_of_plan, refuse_again
 from confide.release.refusal import told_in_epsilon
-from confide.release.seal import sealing
-from confide.release.snapshot import Snapshot
+from confide.release.site.commitment import published
+from confide.release.site.incidents import log_incident, stored_already
+from confide.release.site.seal import sealing
+from confide.release.site.snapshot import Snapshot
 from confide.report.release import Release, certified
 from confide.service.site import Site
 

@@ -11,7 +11,7 @@ from confide.errors import VerificationError
 from confide.plans.plan import Plan
 from confide.plans.reuse import Same
 from confide.release.reused import certified_reuse, offers
-from confide.release.verify import verify
+from confide.release.verify.verify import verify
 from confide.report.release import ReusedRelease
 from confide.report.reused import reused_release
 from confide.service.opening import open_study

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from confide.budget.workflow.submission import Verdict
-from confide.release.keys import read_person_key
+from confide.release.site.keys import read_person_key
 from confide.service.opening import open_ledger
 from confide.service.requests.standing import Standing, standing
 

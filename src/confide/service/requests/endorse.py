@@ -7,7 +7,7 @@ from typing import Annotated
 from confide.budget.policy.policy import Person
 from confide.budget.workflow.acts import deciders
 from confide.errors import ContractError
-from confide.release.keys import read_person_key
+from confide.release.site.keys import read_person_key
 from confide.service.dump import ASIDE
 from confide.service.opening import open_ledger
 

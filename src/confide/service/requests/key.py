@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.release.keys import make_person_key
+from confide.release.site.keys import make_person_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

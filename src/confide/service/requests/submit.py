@@ -4,8 +4,8 @@ from pathlib import Path
 
 from confide.errors import BudgetExhaustedError
 from confide.release.asking import asked_for
-from confide.release.keys import read_person_key
 from confide.release.refusal import told_in_epsilon
+from confide.release.site.keys import read_person_key
 from confide.service.opening import open_study
 from confide.service.planning.left_out import refusal_of
 from confide.service.planning.preview import preview

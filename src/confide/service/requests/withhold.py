@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.release.keys import read_person_key
+from confide.release.site.keys import read_person_key
 from confide.service.opening import open_ledger
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from confide.drawing.words import load_words
-from confide.files.survey import read_survey
-from confide.report.survey_words import (
+from confide.files.survey.survey import read_survey
+from confide.report.wording.survey_words import (
     curator_text,
     design,
     design_table,

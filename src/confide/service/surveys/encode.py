@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from confide.errors import ContractError
-from confide.files.survey import read_survey
-from confide.files.survey_answers import read_answers
+from confide.files.survey.survey import read_survey
+from confide.files.survey.survey_answers import read_answers
 from confide.regular_file import create_text
-from confide.release.receipts import read_receipts, respond
-from confide.release.responses import line_of
-from confide.release.survey import Survey
+from confide.release.survey.receipts import read_receipts, respond
+from confide.release.survey.responses import line_of
+from confide.release.survey.survey import Survey
 
 Asking: TypeAlias = Callable[[Survey], Mapping[str, str]]
 

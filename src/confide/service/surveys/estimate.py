@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from confide.drawing.words import load_words
+from confide.drawing.words import Words, load_words
 from confide.errors import ContractError
-from confide.files.survey import read_survey
+from confide.files.survey.survey import read_survey
 from confide.regular_file import reading_text, write_bytes
-from confide.release.responses import estimate as shares
-from confide.release.responses import read_reports
-from confide.report.survey_page import SurveyReport, contents, covers
-from confide.report.survey_page import table as shares_table
-from confide.report.survey_words import LEVEL
+from confide.release.survey.responses import QuestionShares as FoundShares
+from confide.release.survey.responses import estimate as shares
+from confide.release.survey.responses import read_reports
+from confide.report.pages.survey_page import SurveyReport, contents, covers
+from confide.report.pages.survey_page import table as shares_table
+from confide.report.wording.survey_words import LEVEL
 from confide.service.dump import ASIDE
 from confide.service.grids import TextTable
 
@@ -98,34 +99,36 @@ def estimate_shares(
         out.mkdir(parents=True)
         for name, content in contents(report, words=words).items():
             write_bytes(out / name, content)
-    questions = []
-    for each in report.found:
-        grid = shares_table(each, words=words)
-        rows = tuple(map(tuple, grid.rows))
-        questions.append(
-            QuestionShares(
-                id=each.question.id,
-                shares=tuple(
-                    AnswerShare(
-                        answer=answer,
-                        share=share.estimate,
-                        standard_error=share.standard_error,
-                        lower=share.lower,
-                        upper=share.upper,
-                        together=share.together,
-                        level=share.level,
-                    )
-                    for answer, share in zip(each.question.answers, each.shares, strict=True)
-                ),
-                table=TextTable(title=each.question.ask, columns=tuple(grid.head), rows=rows),
-            )
-        )
     return EstimatedSurvey(
         survey=declared.digest(),
         reports=report.reports,
         epsilon=str(declared.loss().epsilon),
-        questions=tuple(questions),
+        questions=tuple(_question(each, words=words) for each in report.found),
         covers=covers(report.found[0], words=words),
+    )
+
+
+def _question(found: FoundShares, *, words: Words) -> QuestionShares:
+    grid = shares_table(found, words=words)
+    return QuestionShares(
+        id=found.question.id,
+        shares=tuple(
+            AnswerShare(
+                answer=answer,
+                share=share.estimate,
+                standard_error=share.standard_error,
+                lower=share.lower,
+                upper=share.upper,
+                together=share.together,
+                level=share.level,
+            )
+            for answer, share in zip(found.question.answers, found.shares, strict=True)
+        ),
+        table=TextTable(
+            title=found.question.ask,
+            columns=tuple(grid.head),
+            rows=tuple(tuple(row) for row in grid.rows),
+        ),
     )
 
 

@@ -10,8 +10,8 @@ from confide.drawing.charts.vega import Chart, Row, constant, datum, field, laye
 from confide.drawing.numbers import significant
 from confide.drawing.quantities import intervals_text
 from confide.drawing.words import Words
-from confide.plans.allocate import forecasts
 from confide.plans.estimates import Forecast
+from confide.plans.pricing.allocate import forecasts
 
 _NUMBER = 56
 """Pixels for the number at the end of a line."""

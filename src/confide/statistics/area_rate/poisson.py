@@ -2,10 +2,10 @@
 
 *Utility:* {λ : (y − λ)² ≤ q²(v + rλ)}, the score interval widened by the noise's variance v; r is
 the most rows of one patient, as Var ≤ r·λ when λ is a sum over independent patients of at most r
-rows each.  q is that of :mod:`confide.plans.intervals` at each end, as the normal share of the
-error grows with λ; the counts' lattice enters with half a step.  Computed for λ from 0.01 to 40 and
-noise of sd 0.5 and more, 95 % intervals cover between 94.6 and 99.8 %, 96 to 97 % on average below
-λ = 5; without the half step they would fall to 93 %.
+rows each.  q is that of :mod:`confide.plans.estimation.intervals` at each end, as the normal share
+of the error grows with λ; the counts' lattice enters with half a step.  Computed for λ from 0.01 to
+40 and noise of sd 0.5 and more, 95 % intervals cover between 94.6 and 99.8 %, 96 to 97 % on average
+below λ = 5; without the half step they would fall to 93 %.
 
 References:
     [Wil27] Wilson. Probable inference, the law of succession, and statistical inference. JASA 1927.
@@ -15,7 +15,7 @@ References:
 import math
 from typing import assert_never
 
-from confide.plans.intervals import Component, quantile
+from confide.plans.estimation.intervals import Component, quantile
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 
 _ROUNDS = 4

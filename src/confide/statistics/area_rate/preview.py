@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.estimates import PartForecast
-from confide.plans.intervals import noise_component, quantile
+from confide.plans.estimation.intervals import noise_component, quantile
 from confide.privacy.measure import Measure
 
 FIFTHS = 5

@@ -7,8 +7,7 @@ of the k largest weights, and of their squares, in place of k.  Under substituti
 new patient fill different cells, so twice as many count.
 
 *Privacy:* populations are public facts of the plan.  Areas of one patient each are disjoint, so
-every area has the whole budget and the charge is the largest loss, not the sum; see
-:mod:`confide.statistics.area_rate.weights` for what follows from it and what does not.
+every area has the whole budget and the charge is the largest loss, not the sum (see ``weights``).
 *Utility:* a rate has expected error E|Z|/n: small areas have the worst.  The forecast states it by
 fifths of area size, before anything is spent.  Two intervals: for the noise alone, and for noise
 and a Poisson count (a binomial share where the rows are the denominator).  A rate whose relative
@@ -17,7 +16,7 @@ Statistics for rates [KSF02].
 
 References:
     [KSF02] Klein, Proctor, Boudreault, Turczyn. Healthy People 2010 criteria for data suppression.
-        NCHS Statistical Notes 24, 2002. https://www.cdc.gov/nchs/data/statnt/statnt24.pdf
+        2002. https://www.cdc.gov/nchs/data/statnt/statnt24.pdf
 """
 
 import enum
@@ -30,26 +29,25 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, noise_component, quantile, share, variance
+from confide.plans.estimation.intervals import Component, noise_component, quantile, share, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval, rows_in_a_cell
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
 from confide.statistics.area_rate.weights import FULL, weights_by_size
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.pooled import PooledAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds
-from confide.tables.cells import cell_keys
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Everything, Predicate
-from confide.tables.known import where_told
-from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
-UNSTABLE = 0.30
-"""Relative standard error above which a rate is flagged."""
+UNSTABLE = 0.30  # relative standard error above which a rate is flagged
 
 
 class Denominator(enum.Enum):

@@ -27,16 +27,16 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, median_error
+from confide.plans.estimation.intervals import Component, median_error
+from confide.plans.estimation.sums import NoisySum, rounding_variance
 from confide.plans.mechanisms import additive, coordinate
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.plans.sums import NoisySum, rounding_variance
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

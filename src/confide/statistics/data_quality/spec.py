@@ -26,21 +26,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.consistency import Block, Consistent, Weights, whole_parts
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile
+from confide.plans.estimation.consistency import Block, Consistent, Weights, whole_parts
+from confide.plans.estimation.intervals import median_error, noise_component, quantile
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.pooled import Column, Found, count, share
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.expression import ColumnOf, QualityOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of, domain
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ class DataQuality:
             fitted = of.values(raw)
             total = max(0, round(math.fsum(fitted[0])))
             columns.append(
-                Column(label=label, values=fitted, groups=1, of=of, level=float(self.level))
+                PooledColumn(label=label, values=fitted, groups=1, of=of, level=float(self.level))
             )
             numbers.append([whole_parts(values, total=total) for values in fitted])
         if self.by:
@@ -203,14 +203,14 @@ class DataQuality:
         return labels
 
     def _count(
-        self, key: tuple[str, str, str], column: Column, weights: Weights, number: int
+        self, key: tuple[str, str, str], column: PooledColumn, weights: Weights, number: int
     ) -> Estimate:
         return self._published("count", key, count(column, weights, whole=number), unit="rows")
 
     def _share(
         self,
         key: tuple[str, str, str],
-        column: Column,
+        column: PooledColumn,
         having: Weights,
         known: Weights,
         value: float | None,
@@ -222,7 +222,7 @@ class DataQuality:
         self,
         quantity: str,
         key: tuple[str, str, str],
-        found: Found,
+        found: PooledNumber,
         *,
         unit: str,
         factor: float = 1.0,
@@ -250,10 +250,12 @@ def _all(place: int, keys: Sequence[str]) -> Weights:
     return {place: (1.0,) * len(keys)}
 
 
-def _together(columns: Sequence[Column]) -> Column:
+def _together(columns: Sequence[PooledColumn]) -> PooledColumn:
     values = [
         [math.fsum(each) for each in zip(*own, strict=True)]
         for own in zip(*(column.values for column in columns), strict=True)
     ]
     first = columns[0]
-    return Column(label=OVERALL, values=values, groups=len(columns), of=first.of, level=first.level)
+    return PooledColumn(
+        label=OVERALL, values=values, groups=len(columns), of=first.of, level=first.level
+    )

@@ -2,9 +2,9 @@
 
 A contact is a pair of persons that a table with two id columns names together, however often.
 
-*Lemma:* see :mod:`confide.tables.degrees`.  One contact as privacy unit: Δ₁ = 4, Δ₂² = 8, and
-larger degrees are counted in the last bin.  One person: after a stable projection to D contacts,
-Δ₁ = 2D + 1, Δ₂² = D² + (D + 1)² under add-remove; 4D and 8D² under substitution.
+*Lemma:* see :mod:`confide.tables.aggregates.degrees`.  One contact as privacy unit: Δ₁ = 4, Δ₂² =
+8, and larger degrees are counted in the last bin.  One person: after a stable projection to D
+contacts, Δ₁ = 2D + 1, Δ₂² = D² + (D + 1)² under add-remove; 4D and 8D² under substitution.
 
 *Privacy:* D, the degrees that are shown and the table of persons are public.  Under edge adjacency
 the persons are not protected, only who meets whom.
@@ -29,11 +29,11 @@ from fractions import Fraction
 
 from confide.plans.contribution import question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import noise_component, score_interval
+from confide.plans.estimation.intervals import noise_component, score_interval
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.degrees import DegreeAggregate, DegreeBounds, How, degrees_bounded
+from confide.tables.aggregates.degrees import DegreeAggregate, DegreeBounds, How, degrees_bounded
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset

@@ -29,9 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import Component
-
-Floats = NDArray[np.float64]
+from confide.arrays import Floats
+from confide.plans.estimation.intervals import Component
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

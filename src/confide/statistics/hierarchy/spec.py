@@ -34,21 +34,21 @@ import numpy as np
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, PartForecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile
+from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.hierarchy.least_squares import Spread, Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares
 from confide.statistics.hierarchy.whole_counts import whole_counts
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.pooled import PooledAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.pooled import PooledAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 QUANTITIES = ("count", "unrounded", "measurement")
 """What is published an area: whole and adding up, least squares, as it left the gate."""

@@ -26,17 +26,17 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, median_error
+from confide.plans.estimation.intervals import Component, median_error
+from confide.plans.estimation.sums import NoisySum, rounding_variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.plans.sums import NoisySum, rounding_variance
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_count, cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count, cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

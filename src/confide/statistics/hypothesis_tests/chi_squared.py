@@ -23,10 +23,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
@@ -36,16 +37,16 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.hypothesis_tests.contingency import Array, departures, independence
+from confide.statistics.hypothesis_tests.contingency import departures, independence
 from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_count, cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count, cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 MOST_CELLS = 400
 _ALL = ("all", "all")
@@ -170,7 +171,7 @@ class ChiSquaredTest:
 
     def _departures(
         self,
-        table: Array,
+        table: Floats,
         *,
         keys: tuple[tuple[str, ...], ...],
         noise: Component,

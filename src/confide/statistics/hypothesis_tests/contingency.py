@@ -19,13 +19,12 @@ References:
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from confide.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whitened:
+class WhitenedTest:
     """A test statistic with what its null law needs.
 
     Attributes:
@@ -35,13 +34,13 @@ class Whitened:
         deviates: w, shape (..., degrees).
     """
 
-    statistic: Array
-    loadings: Array
-    least_expected: Array
-    deviates: Array
+    statistic: Floats
+    loadings: Floats
+    least_expected: Floats
+    deviates: Floats
 
 
-def independence(table: Array, *, noise_variance: float) -> Whitened:
+def independence(table: Floats, *, noise_variance: float) -> WhitenedTest:
     """Return the test of independence of one table, or of many at once.
 
     Args:
@@ -59,7 +58,7 @@ def independence(table: Array, *, noise_variance: float) -> Whitened:
     root = np.linalg.cholesky(covariance)
     flat = residual[..., :-1, :-1].reshape(*residual.shape[:-2], r * c, 1)
     deviates = np.linalg.solve(root, flat)[..., 0]
-    return Whitened(
+    return WhitenedTest(
         statistic=np.sum(deviates**2, axis=-1),
         loadings=np.linalg.solve(root, loadings),
         least_expected=n * p.min(axis=-1) * q.min(axis=-1),
@@ -67,7 +66,7 @@ def independence(table: Array, *, noise_variance: float) -> Whitened:
     )
 
 
-def trend(table: Array, *, scores: Array, noise_variance: float) -> Whitened:
+def trend(table: Floats, *, scores: Floats, noise_variance: float) -> WhitenedTest:
     """Return the Cochran–Armitage test of a trend of the second column's share over the rows.
 
     Args:
@@ -85,7 +84,7 @@ def trend(table: Array, *, scores: Array, noise_variance: float) -> Whitened:
     deviation = np.sqrt(sampling + noise_variance * np.sum(weights**2, axis=(-2, -1)))
     flat = weights.reshape(*weights.shape[:-2], 1, -1)
     deviate = contrast / deviation
-    return Whitened(
+    return WhitenedTest(
         statistic=deviate**2,
         loadings=flat / deviation[..., None, None],
         least_expected=n * p.min(axis=-1) * q.min(axis=-1),
@@ -93,7 +92,7 @@ def trend(table: Array, *, scores: Array, noise_variance: float) -> Whitened:
     )
 
 
-def _margins(table: Array) -> tuple[Array, Array, Array]:
+def _margins(table: Floats) -> tuple[Floats, Floats, Floats]:
     """Return n and the shares of rows and columns; a margin below one row counts as one."""
     rows, columns = (np.maximum(table.sum(axis=axis), 1.0) for axis in (-1, -2))
     p = rows / rows.sum(axis=-1, keepdims=True)
@@ -101,24 +100,24 @@ def _margins(table: Array) -> tuple[Array, Array, Array]:
     return np.maximum(table.sum(axis=(-2, -1)), 1.0), p, q
 
 
-def _centring(p: Array) -> Array:
+def _centring(p: Floats) -> Floats:
     return np.eye(p.shape[-1]) - p[..., :, None]
 
 
-def _multinomial(p: Array) -> Array:
+def _multinomial(p: Floats) -> Floats:
     return p[..., :, None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
 
 
-def _turned(a: Array) -> Array:
+def _turned(a: Floats) -> Floats:
     return np.swapaxes(a, -1, -2)
 
 
-def _kronecker(a: Array, b: Array) -> Array:
+def _kronecker(a: Floats, b: Floats) -> Floats:
     product = a[..., :, None, :, None] * b[..., None, :, None, :]
     return product.reshape(*a.shape[:-2], a.shape[-2] * b.shape[-2], a.shape[-1] * b.shape[-1])
 
 
-def departures(table: Array) -> tuple[Array, Array, Array]:
+def departures(table: Floats) -> tuple[Floats, Floats, Floats]:
     """Return π_ij − π_i₊π₊_j of each cell, its sampling variance, and the weights of the noise.
 
     The three have shapes (cells,), (cells,) and (cells, cells); independence is not assumed.
@@ -132,7 +131,7 @@ def departures(table: Array) -> tuple[Array, Array, Array]:
     return values, np.maximum(sampling, 0.0), weights
 
 
-def slope(table: Array, *, scores: Array) -> tuple[float, float, Array]:
+def slope(table: Floats, *, scores: Floats) -> tuple[float, float, Floats]:
     """Return the least-squares slope of a share over scores, its sampling variance, noise weights.
 
     The line through the shares of the second column, weighted by the rows' counts.  A cell (i, x)

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from confide.plans.intervals import Share
+from confide.plans.estimation.intervals import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ def effects(share: Share, *, of: Share) -> tuple[Effect, Effect, Effect]:
     Example:
         Newcombe's first example, 56 of 70 against 48 of 80:
 
-        >>> from confide.plans.intervals import Component, share
+        >>> from confide.plans.estimation.intervals import Component, share
         >>> a, b = (share(x, n - x, noise=Component(variance=0.0), spread=n, least=1, level=0.95)
         ...         for x, n in ((56, 70), (48, 80)))
         >>> difference, _, _ = effects(a, of=b)

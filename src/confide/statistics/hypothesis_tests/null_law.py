@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.chi_squared import chi_squared_tail
+from confide.plans.estimation.chi_squared import chi_squared_tail
 from confide.plans.simulation import Simulation
 
 DRAWS = 4096

@@ -23,10 +23,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
@@ -37,17 +38,17 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.statistics.hypothesis_tests.contingency import Array, slope, trend
+from confide.statistics.hypothesis_tests.contingency import slope, trend
 from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 _ALL = ("all",)
 
@@ -105,7 +106,7 @@ class TrendTest:
             )
         return keys
 
-    def _scores(self, dataset: Dataset) -> Array:
+    def _scores(self, dataset: Dataset) -> Floats:
         places = range(len(self._keys(dataset)))
         return np.array([float(score) for score in self.scores or places])
 
@@ -215,9 +216,9 @@ class TrendTest:
 
     def _slope(
         self,
-        table: Array,
+        table: Floats,
         *,
-        scores: Array,
+        scores: Floats,
         noise: Component,
         few: bool,
     ) -> Estimate:

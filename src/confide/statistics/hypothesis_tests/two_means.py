@@ -26,18 +26,18 @@ import numpy as np
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
-from confide.plans.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.student import student_width
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.plans.student import student_width
 from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number
 from confide.statistics.hypothesis_tests.welch import Compared, compared, p_value
+from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain
 

@@ -25,7 +25,7 @@ import numpy as np
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     Share,
     median_error,
@@ -42,13 +42,13 @@ from confide.statistics.hypothesis_tests.effects import Effect, effects
 from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.plans.intervals import Component, cautious_variance, variance
-from confide.plans.student import student_tail, student_width
+from confide.plans.estimation.intervals import Component, cautious_variance, variance
+from confide.plans.estimation.student import student_tail, student_width
 from confide.statistics.hypothesis_tests.null_law import Mixing
 
 LEAST_DEVIATIONS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupMean:
     """One group's mean, as a place between the bounds.
 
     Attributes:
@@ -58,7 +58,7 @@ class Compared:
         noise: Error of one noisy moment.
     """
 
-    groups: tuple[Group, Group]
+    groups: tuple[GroupMean, GroupMean]
     difference: float
     parts: tuple[Component, ...]
     error: float
@@ -91,7 +91,7 @@ def compared(moments: NDArray[np.float64], *, noise: Component, level: float) ->
     )
 
 
-def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group:
+def _group(moments: Sequence[float], *, noise: Component, level: float) -> GroupMean:
     _, between, above = moments
     rows = sum(moments)
     few = rows < max(2.0, LEAST_DEVIATIONS * math.sqrt(3 * noise.variance))
@@ -102,7 +102,7 @@ def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group
     rest = 2 * mean**2 - square
     uncertain = [noise.times(f / rows) for f in (rest, rest - mean, rest + 1 - 2 * mean)]
     spread = cautious_variance(square - mean**2, error=math.sqrt(variance(uncertain)))
-    group = Group(
+    group = GroupMean(
         mean=mean,
         rows=rows,
         sampling=spread / (rows - 1),
@@ -114,7 +114,7 @@ def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group
     parts = _parts(group, noise=noise)
     total = variance(parts)
     degrees = _degrees((group,), total=total)
-    return Group(
+    return GroupMean(
         mean=mean,
         rows=rows,
         sampling=group.sampling,
@@ -125,11 +125,11 @@ def _group(moments: Sequence[float], *, noise: Component, level: float) -> Group
     )
 
 
-def _parts(group: Group, *, noise: Component) -> tuple[Component, ...]:
+def _parts(group: GroupMean, *, noise: Component) -> tuple[Component, ...]:
     return (Component(variance=group.sampling), *(noise.times(w) for w in group.weights))
 
 
-def _degrees(groups: Sequence[Group], *, total: float) -> float:
+def _degrees(groups: Sequence[GroupMean], *, total: float) -> float:
     """Return Welch's degrees of freedom; the noise's variance is known, so it adds none."""
     spent = sum(group.sampling**2 / (group.rows - 1) for group in groups)
     return min(1e9, total**2 / spent) if spent > 0 else 1e9

@@ -32,24 +32,24 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing, baseline_of
+from confide.plans.estimation.rates import RateCell, RateNoise, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per, step_of
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.rate_estimates import Found, Publishing, baseline_of
-from confide.plans.rates import Cell, Source, ratio
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Centred, Ones, Plain, Value
+from confide.tables.conditions.known import where_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.known import where_told
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Centred, Ones, Plain, Value
 
 _FOLLOW_UPS = 10
 """Assumed full follow-ups per event without a planning rate; fixed, never taken from data."""
@@ -199,9 +199,11 @@ class Incidence:
         middle = centre(self._time(dataset))[0] * step
         return ("events", 0.0, middle), ("events", 1.0, middle), ("time", 0.0, step)
 
-    def _sources(self, mechanisms: Mapping[str, Mechanism], dataset: Dataset) -> tuple[Source, ...]:
+    def _sources(
+        self, mechanisms: Mapping[str, Mechanism], dataset: Dataset
+    ) -> tuple[RateNoise, ...]:
         return tuple(
-            Source(noise=noise_component(additive(mechanisms[name])), events=events, base=base)
+            RateNoise(noise=noise_component(additive(mechanisms[name])), events=events, base=base)
             for name, events, base in self._noises(dataset)
         )
 
@@ -253,7 +255,7 @@ class Incidence:
             unit=self.per.unit,
         )
         found = {
-            key: self._found(Cell(events=events, base=base, noise=sources))
+            key: self._found(RateCell(events=events, base=base, noise=sources))
             for key, (events, base) in zip(keys, cells, strict=True)
         }
         rates = [e for key, each in found.items() for e in publishing.rate("rate", key, each)]
@@ -274,9 +276,9 @@ class Incidence:
         for without, having, time in zip(events[::2], events[1::2], times, strict=True):
             yield float(having), step * (time + middle * (without + having))
 
-    def _found(self, cell: Cell) -> Found:
+    def _found(self, cell: RateCell) -> FoundRate:
         level = float(self.level)
-        return Found(
+        return FoundRate(
             noise=ratio(cell, spread=0.0, curve=0.0, level=level),
             both=ratio(cell, spread=max(cell.base, 0.0), curve=0.0, level=level),
             small=cell.base < 10 * cell.base_deviation,

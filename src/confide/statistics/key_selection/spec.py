@@ -29,13 +29,13 @@ from confide.plans.mechanisms import keyed, threshold
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
+from confide.tables.aggregates.keyed import KeyedAggregate
 from confide.tables.bound_contributions import (
     CellBound,
     ContributionBounds,
 )
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import Everything, Predicate
-from confide.tables.keyed import KeyedAggregate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 

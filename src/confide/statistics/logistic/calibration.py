@@ -10,8 +10,8 @@ References:
 
 import numpy as np
 
-from confide.plans.descent import Array
-from confide.plans.score_bins import SHARES
+from confide.arrays import Floats
+from confide.plans.rounds.score_bins import SHARES
 from confide.statistics.logistic.predictions import Predicted, risk_of
 
 _ROUNDS = 25
@@ -20,7 +20,7 @@ _SETTLED = 1e-3
 _MOST_WITHOUT = 0.01  # share of the draws for which no line fits best
 
 
-def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
+def calibration_in_the_large(counts: Floats, *, told: Predicted) -> Floats:
     """Return log odds observed less predicted, on the whole; shape (runs,).
 
     Args:
@@ -36,7 +36,7 @@ def calibration_in_the_large(counts: Array, *, told: Predicted) -> Array:
     return large
 
 
-def calibration_line(counts: Array, *, told: Predicted, noise: float) -> tuple[Array, Array]:
+def calibration_line(counts: Floats, *, told: Predicted, noise: float) -> tuple[Floats, Floats]:
     """Return a and b of the line a + b·η that fits best; each of shape (runs,).
 
     Numbers with the outcome have the mean risk p of their bin, and weigh by their variance, which
@@ -75,7 +75,7 @@ def calibration_line(counts: Array, *, told: Predicted, noise: float) -> tuple[A
     return np.where(found, a - b * centre, np.nan), b
 
 
-def bounded(slopes: Array) -> bool:
+def bounded(slopes: Floats) -> bool:
     """Return whether a line fits best, and one for all but few draws; shape (runs,)."""
     without = np.isnan(slopes)
     return bool(not without[0] and without.mean() <= _MOST_WITHOUT)

@@ -5,13 +5,15 @@ C-statistic (AUC), Brier score, calibration line, observed shares by risk, and n
 
 *Inside a bin* θᵀz is taken to be normal with the noisy mean and spread of its terms, and risks to
 be right.  Between two edges little hangs on that; the open bins at both ends hold three percent of
-normal scores each, and are stretched by how many they do hold (:mod:`confide.plans.score_bins`).
-Pairs of one bin count by their chance to be ordered, not one half.
+normal scores each, and are stretched by how many they do hold
+(:mod:`confide.plans.rounds.score_bins`). Pairs of one bin count by their chance to be ordered, not
+one half.
 
 *Law.*  Noisy counts are drawn anew: multinomial with the published shares, cut at 0, plus noise.
 The interval is the estimate ∓ normal quantile × the spread of what they give, cut to its range.
-Observed shares have Wilson's interval, of noisy counts (:func:`confide.plans.intervals.share`);
-neighbouring bins are joined until each has many more patients than noise.
+Observed shares have Wilson's interval, of noisy counts
+(:func:`confide.plans.estimation.intervals.share`); neighbouring bins are joined until each has many
+more patients than noise.
 
 *Privacy:* post-processing of noisy counts; held-out patients are in no other answer.
 
@@ -29,9 +31,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array
-from confide.plans.intervals import Component, Share, share
-from confide.plans.score_bins import SHARES, Stretch, may_end, stretch_of
+from confide.arrays import Floats
+from confide.plans.estimation.intervals import Component, Share, share
+from confide.plans.rounds.score_bins import SHARES, Stretch, may_end, stretch_of
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
     bounded,
@@ -40,12 +42,12 @@ from confide.statistics.logistic.calibration import (
 )
 from confide.statistics.logistic.predictions import (
     AS_PREDICTED,
-    Line,
+    CalibrationLine,
     Predicted,
     predicted,
     risk_of,
 )
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5
@@ -55,7 +57,7 @@ _OVER_NOISE = 10  # standard deviations of the noise of a group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
+class ScoreHistogram:
     """Noisy counts of held-out patients.
 
     Attributes:
@@ -63,7 +65,7 @@ class Histogram:
         noise: Standard deviation of the noise of each.
     """
 
-    counts: Array
+    counts: Floats
     noise: float
 
     @property
@@ -79,7 +81,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class ScoreNumber:
     """One number with its error.
 
     Attributes:
@@ -136,26 +138,26 @@ class Evaluation:
         usable: Whether there are enough held-out patients of either outcome.
     """
 
-    auc: Measure | None
-    slope: Measure | None
-    intercept: Measure
-    brier: Measure
+    auc: ScoreNumber | None
+    slope: ScoreNumber | None
+    intercept: ScoreNumber
+    brier: ScoreNumber
     whole: RiskGroup
     groups: tuple[RiskGroup, ...]
     ends: tuple[str, ...]
-    thresholds: Array
-    benefits: Mapping[str, Measure]
+    thresholds: Floats
+    benefits: Mapping[str, ScoreNumber]
     alike: bool
     usable: bool
 
 
 def evaluated(
-    found: Histogram,
+    found: ScoreHistogram,
     *,
-    theta: Array,
+    theta: Floats,
     level: float,
     simulation: Simulation,
-    line: Line = AS_PREDICTED,
+    line: CalibrationLine = AS_PREDICTED,
     purpose: str = "evaluation",
 ) -> Evaluation:
     """Return how a model does.
@@ -180,7 +182,7 @@ def evaluated(
 
 
 def judged(
-    found: Histogram,
+    found: ScoreHistogram,
     *,
     told: Predicted,
     ranked: Predicted,
@@ -201,10 +203,10 @@ def judged(
     whole = with_draws(found, simulation=simulation, purpose=purpose)
     normal = NormalDist().inv_cdf((1 + level) / 2)
 
-    def measure(values: Array, *, least: float = -math.inf, most: float = math.inf) -> Measure:
+    def measure(values: Floats, *, least: float = -math.inf, most: float = math.inf) -> ScoreNumber:
         value, error = float(values[0]), float(np.nanstd(values[1:]))
         low, high = max(least, value - normal * error), min(most, value + normal * error)
-        return Measure(value=value, error=error, lower=low, upper=high)
+        return ScoreNumber(value=value, error=error, lower=low, upper=high)
 
     slope = None if told.alike else calibration_line(whole, told=told, noise=found.noise)
     ranges = [] if ranked.alike else _groups(found, ends=ranked.labels)
@@ -230,7 +232,7 @@ def judged(
     )
 
 
-def with_draws(found: Histogram, *, simulation: Simulation, purpose: str) -> Array:
+def with_draws(found: ScoreHistogram, *, simulation: Simulation, purpose: str) -> Floats:
     """Return noisy counts, then those of other patients of the same population.
 
     Shape (1 + RUNS, 2, bins).
@@ -243,7 +245,7 @@ def with_draws(found: Histogram, *, simulation: Simulation, purpose: str) -> Arr
     return np.concatenate([found.counts[None], noisy.reshape(RUNS, *found.counts.shape)])
 
 
-def _groups(found: Histogram, *, ends: Sequence[str]) -> list[tuple[int, int]]:
+def _groups(found: ScoreHistogram, *, ends: Sequence[str]) -> list[tuple[int, int]]:
     """Return first and last bin of each group: as few as have many more patients than noise.
 
     By the shares of patients that bins would have were scores normal, not by those that they have.
@@ -261,7 +263,9 @@ def _groups(found: Histogram, *, ends: Sequence[str]) -> list[tuple[int, int]]:
     return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
 
 
-def _group(found: Histogram, *, told: Predicted, first: int, last: int, level: float) -> RiskGroup:
+def _group(
+    found: ScoreHistogram, *, told: Predicted, first: int, last: int, level: float
+) -> RiskGroup:
     of = found.counts[:, first : last + 1]
     without, having = of.sum(axis=1)
     deviation = found.noise * math.sqrt(last + 1 - first)
@@ -283,7 +287,7 @@ def _group(found: Histogram, *, told: Predicted, first: int, last: int, level: f
     )
 
 
-def concordance(counts: Array, *, told: Predicted) -> Array:
+def concordance(counts: Floats, *, told: Predicted) -> Floats:
     """Return the C-statistic; shape (runs,)."""
     without, having = counts[:, 0], counts[:, 1]
     below = np.cumsum(without, axis=1) - without * (1 - ordered(told))
@@ -291,7 +295,7 @@ def concordance(counts: Array, *, told: Predicted) -> Array:
     return np.asarray(np.clip((having * below).sum(axis=1) / _positive(pairs), 0, 1))
 
 
-def ordered(told: Predicted) -> Array:
+def ordered(told: Predicted) -> Floats:
     """Return the chance that of a pair of one bin the one with the outcome has the higher risk."""
     ill = risk_of(told.eta)
     well = 1 - ill
@@ -299,7 +303,7 @@ def ordered(told: Predicted) -> Array:
     return np.asarray((ill * below).sum(axis=1) / (ill.sum(axis=1) * well.sum(axis=1)))
 
 
-def _brier(counts: Array, *, told: Predicted) -> Array:
+def _brier(counts: Floats, *, told: Predicted) -> Floats:
     ill = risk_of(told.eta)
     well = 1 - ill
     wrong = (well * ill**2).sum(axis=1) / well.sum(axis=1)
@@ -308,12 +312,12 @@ def _brier(counts: Array, *, told: Predicted) -> Array:
     return np.asarray(squared / _positive(counts.sum(axis=(1, 2))))
 
 
-def _benefits(counts: Array, *, thresholds: Array) -> Array:
+def _benefits(counts: Floats, *, thresholds: Floats) -> Floats:
     """Return true positives less weighted false ones, per patient, from each edge on."""
     above = np.cumsum(counts[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
     total = _positive(counts.sum(axis=(1, 2)))[:, None]
     return np.asarray((above[:, 1] - above[:, 0] * thresholds / (1 - thresholds)) / total)
 
 
-def _positive(value: Array) -> Array:
+def _positive(value: Floats) -> Floats:
     return np.asarray(np.maximum(value, 1e-9))

@@ -35,13 +35,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array, weight_of
-from confide.plans.marginal import gaussian_curvature
-from confide.plans.score_bins import SHARES
+from confide.arrays import Floats
+from confide.plans.rounds.descent import weight_of
+from confide.plans.rounds.marginal import gaussian_curvature
+from confide.plans.rounds.score_bins import SHARES
 from confide.statistics.logistic.evaluation import FEWEST, concordance, ordered
 from confide.statistics.logistic.predictions import predicted
-from confide.tables.descent_scale import Scale
-from confide.tables.descent_terms import RESIDUAL, SCORE_BINS, UNIT, Family
+from confide.tables.aggregates.descent_scale import Scale
+from confide.tables.aggregates.descent_terms import RESIDUAL, SCORE_BINS, UNIT, Family
 
 _STEPS = 40
 _MOVED = 1.5
@@ -109,7 +110,7 @@ def feasibility(values: Planned, *, noise: float, scale: Scale) -> Feasibility:
     )
 
 
-def planned(*, share: float, auc: float) -> Array:
+def planned(*, share: float, auc: float) -> Floats:
     """Return intercept, slope and a slope of 0 of normal log odds with this share and C-statistic.
 
     Example:
@@ -117,7 +118,7 @@ def planned(*, share: float, auc: float) -> Array:
         [0.0, 1.12, 0.0]
     """
 
-    def centred(length: float) -> Array:
+    def centred(length: float) -> Floats:
         centre = _bisected(
             lambda t: float((predicted(np.array([t, length])).risk @ SHARES) - share), 20.0
         )
@@ -139,13 +140,13 @@ def _bisected(
     return (low + high) / 2
 
 
-def _counts(theta: Array, *, patients: float) -> Array:
+def _counts(theta: Floats, *, patients: float) -> Floats:
     """Return expected patients by outcome and bin; shape (1, 2, bins)."""
     risk = predicted(theta).risk
     return np.array([[(1 - risk) * SHARES, risk * SHARES]]) * patients
 
 
-def _auc(theta: Array) -> float:
+def _auc(theta: Floats) -> float:
     return float(concordance(_counts(theta, patients=1.0), told=predicted(theta))[0])
 
 
@@ -155,7 +156,7 @@ def _moved(auc: float, *, by: float) -> float:
     return normal.cdf(by * normal.inv_cdf(auc))
 
 
-def _error(theta: Array, values: Planned, *, noise: float, scale: Scale) -> float | None:
+def _error(theta: Floats, values: Planned, *, noise: float, scale: Scale) -> float | None:
     if not scale.scores:
         return None
     noise = noise / scale.scores * math.sqrt(values.joined)

@@ -5,7 +5,7 @@ the latter are one histogram; with subgroups by m columns they are counted once 
 values, with √m times the noise.  Each column adds up to all who evaluate; these totals are averaged
 by what their noise leaves.
 
-*Privacy:* post-processing of noisy counts; :mod:`confide.tables.descent` has the lemma.
+*Privacy:* post-processing of noisy counts; :mod:`confide.tables.aggregates.descent` has the lemma.
 """
 
 import math
@@ -15,22 +15,22 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array
+from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.intervals import Share
-from confide.plans.score_bins import ALIKE, UNBOUNDED
+from confide.plans.estimation.intervals import Share
+from confide.plans.rounds.score_bins import ALIKE, UNBOUNDED
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import (
     Evaluation,
-    Histogram,
-    Measure,
     RiskGroup,
+    ScoreHistogram,
+    ScoreNumber,
     evaluated,
 )
-from confide.statistics.logistic.predictions import AS_PREDICTED, Line
+from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine
 from confide.statistics.logistic.recalibration import Recalibration, recalibrated
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
@@ -50,9 +50,9 @@ class Scores:
         subgroups: Of them, by label.
     """
 
-    calibrating: Histogram | None
-    evaluating: Histogram
-    subgroups: tuple[tuple[str, Histogram], ...]
+    calibrating: ScoreHistogram | None
+    evaluating: ScoreHistogram
+    subgroups: tuple[tuple[str, ScoreHistogram], ...]
 
 
 def scores_of(
@@ -73,30 +73,30 @@ def scores_of(
         dataset: Public facts.
     """
     parts = list(np.asarray(counts, dtype=np.float64).reshape(-1, 2, SCORE_BINS))
-    first = Histogram(counts=parts.pop(0), noise=noise) if aggregate.calibrating else None
+    first = ScoreHistogram(counts=parts.pop(0), noise=noise) if aggregate.calibrating else None
     if not aggregate.subgroups:
         (only,) = parts
         return Scores(
-            calibrating=first, evaluating=Histogram(counts=only, noise=noise), subgroups=()
+            calibrating=first, evaluating=ScoreHistogram(counts=only, noise=noise), subgroups=()
         )
-    labelled: list[tuple[str, Histogram]] = []
+    labelled: list[tuple[str, ScoreHistogram]] = []
     whole, weight = np.zeros((2, SCORE_BINS)), 0.0
     for name, column in zip(names, aggregate.subgroups, strict=True):
         keys = domain(column, dataset=dataset).keys
         own, parts = parts[: len(keys)], parts[len(keys) :]
         whole, weight = whole + np.sum(own, axis=0) / len(keys), weight + 1 / len(keys)
         labelled += [
-            (f"{name}: {key}", Histogram(counts=each, noise=noise))
+            (f"{name}: {key}", ScoreHistogram(counts=each, noise=noise))
             for key, each in zip(keys, own, strict=True)
         ]
-    evaluating = Histogram(counts=whole / weight, noise=noise / math.sqrt(weight))
+    evaluating = ScoreHistogram(counts=whole / weight, noise=noise / math.sqrt(weight))
     return Scores(calibrating=first, evaluating=evaluating, subgroups=tuple(labelled))
 
 
 def measured(
     quantity: str,
     key: tuple[str, ...],
-    one: Measure | None,
+    one: ScoreNumber | None,
     *,
     statistic: str,
     level: float,
@@ -140,7 +140,7 @@ class HeldOut:
 
     statistic: str
     level: float
-    theta: Array
+    theta: Floats
     kind: Recalibration
     simulation: Simulation
 
@@ -175,7 +175,7 @@ class HeldOut:
             yield from self._subgroup(label, histogram, line=line)
 
     def _evaluated(
-        self, found: Histogram, *, line: Line, purpose: str = "evaluation"
+        self, found: ScoreHistogram, *, line: CalibrationLine, purpose: str = "evaluation"
     ) -> Evaluation:
         return evaluated(
             found,
@@ -188,8 +188,8 @@ class HeldOut:
 
     def _line(
         self,
-        line: Line,
-        found: Histogram,
+        line: CalibrationLine,
+        found: ScoreHistogram,
         *,
         predicting: Sequence[Estimate],
         flags: tuple[str, ...],
@@ -230,20 +230,26 @@ class HeldOut:
         for risk, one in found.benefits.items():
             yield self._measure(quantity, f"{BY_RISK}{risk}", one, of=found)
 
-    def _subgroup(self, label: str, histogram: Histogram, *, line: Line) -> Iterator[Estimate]:
+    def _subgroup(
+        self, label: str, histogram: ScoreHistogram, *, line: CalibrationLine
+    ) -> Iterator[Estimate]:
         found = self._evaluated(histogram, line=line, purpose=f"evaluation/{label}")
         yield self._count(label, found.whole, flags=())
         yield self._share(label, found.whole.observed, of=found)
         yield self._measure("auc", label, found.auc, of=found)
         yield self._measure("calibration intercept", label, found.intercept, of=found)
 
-    def _measure(self, quantity: str, key: str, one: Measure | None, *, of: Evaluation) -> Estimate:
+    def _measure(
+        self, quantity: str, key: str, one: ScoreNumber | None, *, of: Evaluation
+    ) -> Estimate:
         return measured(quantity, (key,), one, statistic=self.statistic, level=self.level, of=of)
 
     def _share(self, key: str, one: Share, *, of: Evaluation) -> Estimate:
         if one.value is None or one.standard_error is None:
             return self._alone("observed share", key, None, flags=(TOO_FEW,))
-        told = Measure(value=one.value, error=one.standard_error, lower=one.lower, upper=one.upper)
+        told = ScoreNumber(
+            value=one.value, error=one.standard_error, lower=one.lower, upper=one.upper
+        )
         return self._measure("observed share", key, told, of=of)
 
     def _bare(self, quantity: str, key: str, value: float, *, of: Evaluation) -> Estimate:

@@ -2,8 +2,8 @@
 
 The share of class c among those with terms x is softmax(xᵀβ_c); the power of β_c − β_ref is the
 odds ratio of c against a reference class.  What is measured are moments, gradients and curvature in
-rounds (:mod:`confide.tables.descent`, with the lemma), in coordinates that favour no class
-(:mod:`confide.plans.classes`).
+rounds (:mod:`confide.tables.aggregates.descent`, with the lemma), in coordinates that favour no
+class (:mod:`confide.plans.rounds.classes`).
 
 *Privacy:* classes are declared; whether one occurs is not public.  A patient's residual e_y − p has
 a norm of at most √2, and all classes are one contribution.  ρ-zCDP.
@@ -25,23 +25,24 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
-from confide.plans.classes import Array, by_class, share_edges, share_log_odds
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.model_fit import fitted_classes
 from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.score_bins import PLACES, alike
+from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
+from confide.plans.rounds.descent import walk
+from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.rounds.model_fit import fitted_classes
+from confide.plans.rounds.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, Histogram, judged
+from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.statistics.logistic.predictions import Predicted
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import (
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import (
     PARTS,
     RESIDUAL,
     SCORE_BINS,
@@ -223,7 +224,7 @@ class MultinomialRegression:
         return (*estimates, weights, *named)
 
     def _evaluation(
-        self, counts: Sequence[float], *, theta: Array, noise: float, simulation: Simulation
+        self, counts: Sequence[float], *, theta: Floats, noise: float, simulation: Simulation
     ) -> list[Evaluation]:
         """Return how the model tells each class from the rest, on held-out patients."""
         edges = np.rint(share_edges(theta, percents=SCORE_CUTS) * RESIDUAL) / RESIDUAL
@@ -239,7 +240,7 @@ class MultinomialRegression:
             )
             found.append(
                 judged(
-                    Histogram(counts=each[c], noise=noise),
+                    ScoreHistogram(counts=each[c], noise=noise),
                     told=told,
                     ranked=told,
                     level=float(self.level),

@@ -1,6 +1,6 @@
 """What a model predicts of held-out patients, by public bins of their log odds.
 
-Inside a bin log odds are taken to be normal (:mod:`confide.plans.score_bins`).
+Inside a bin log odds are taken to be normal (:mod:`confide.plans.rounds.score_bins`).
 
 *Privacy:* a function of noisy answers alone.
 """
@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.plans.descent import Array, score_edges
-from confide.plans.link import FARTHEST, STEPS, mean
-from confide.plans.score_bins import NORMAL, Stretch, alike, deviates, labels
-from confide.tables.descent_terms import Family
+from confide.arrays import Floats
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS, mean
+from confide.plans.rounds.score_bins import NORMAL, Stretch, alike, deviates, labels
+from confide.tables.aggregates.descent_terms import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CalibrationLine:
     """Log odds that were predicted, moved to a + b·η.
 
     Attributes:
@@ -28,7 +29,7 @@ class Line:
     slope: float = 1.0
 
 
-AS_PREDICTED = Line()
+AS_PREDICTED = CalibrationLine()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +42,17 @@ class Predicted:
         alike: Whether they are all but the same for everybody.
     """
 
-    eta: Array
-    edges: Array
+    eta: Floats
+    edges: Floats
     alike: bool
 
     @property
-    def risk(self) -> Array:
+    def risk(self) -> Floats:
         """Mean risk of each bin; shape (bins,)."""
         return np.asarray(risk_of(self.eta).mean(axis=1))
 
     @property
-    def thresholds(self) -> Array:
+    def thresholds(self) -> Floats:
         """Risk at each edge; shape (bins − 1,)."""
         return risk_of(self.edges)
 
@@ -61,7 +62,9 @@ class Predicted:
         return labels((0.0, *self.thresholds.tolist(), 1.0))
 
 
-def predicted(theta: Array, *, line: Line = AS_PREDICTED, stretch: Stretch = NORMAL) -> Predicted:
+def predicted(
+    theta: Floats, *, line: CalibrationLine = AS_PREDICTED, stretch: Stretch = NORMAL
+) -> Predicted:
     """Return what a model predicts in the bins and at their edges."""
     inside = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
     edges = np.array(score_edges(theta)) / STEPS - FARTHEST
@@ -73,6 +76,6 @@ def predicted(theta: Array, *, line: Line = AS_PREDICTED, stretch: Stretch = NOR
     )
 
 
-def risk_of(eta: Array) -> Array:
+def risk_of(eta: Floats) -> Floats:
     """Return risks of log odds."""
     return mean(Family.LOGISTIC, eta)

@@ -21,15 +21,20 @@ from typing import assert_never
 
 import numpy as np
 
-from confide.plans.descent import Array
+from confide.arrays import Floats
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
     bounded,
     calibration_in_the_large,
     calibration_line,
 )
-from confide.statistics.logistic.evaluation import Histogram, with_draws
-from confide.statistics.logistic.predictions import AS_PREDICTED, Line, Predicted, predicted
+from confide.statistics.logistic.evaluation import ScoreHistogram, with_draws
+from confide.statistics.logistic.predictions import (
+    AS_PREDICTED,
+    CalibrationLine,
+    Predicted,
+    predicted,
+)
 
 _LEAST_SLOPE = 0.01
 
@@ -43,8 +48,8 @@ class Recalibration(enum.Enum):
 
 
 def recalibrated(
-    found: Histogram, *, theta: Array, kind: Recalibration, simulation: Simulation
-) -> Line:
+    found: ScoreHistogram, *, theta: Floats, kind: Recalibration, simulation: Simulation
+) -> CalibrationLine:
     """Return the line by which log odds are moved.
 
     Args:
@@ -68,12 +73,12 @@ def recalibrated(
             assert_never(kind)
 
 
-def _moved(whole: Array, *, told: Predicted) -> Line:
+def _moved(whole: Floats, *, told: Predicted) -> CalibrationLine:
     (intercept,) = _drawn(calibration_in_the_large(whole, told=told)[:, None])
-    return Line(intercept=intercept)
+    return CalibrationLine(intercept=intercept)
 
 
-def _turned(whole: Array, *, told: Predicted, noise: float) -> Line:
+def _turned(whole: Floats, *, told: Predicted, noise: float) -> CalibrationLine:
     """Return a line; one of slope 1 where risks or patients tell no other."""
     if told.alike:
         return _moved(whole, told=told)
@@ -82,10 +87,10 @@ def _turned(whole: Array, *, told: Predicted, noise: float) -> Line:
         return _moved(whole, told=told)
     known = line[~np.isnan(line[:, 1])]
     intercept, turned = _drawn(known - np.array([0.0, 1.0]))
-    return Line(intercept=intercept, slope=max(_LEAST_SLOPE, 1 + turned))
+    return CalibrationLine(intercept=intercept, slope=max(_LEAST_SLOPE, 1 + turned))
 
 
-def _drawn(whole: Array) -> list[float]:
+def _drawn(whole: Floats) -> list[float]:
     """Return the first of some vectors, drawn to 0 by their error; shape (1 + runs, k)."""
     first, spread = whole[0], np.atleast_2d(np.cov(whole[1:], rowvar=False))
     far = float(first @ np.linalg.solve(spread + 1e-12 * np.eye(len(first)), first))

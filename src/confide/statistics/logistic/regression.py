@@ -1,9 +1,9 @@
 """Logistic regression: how the odds of a condition depend on numbers and categories, all at once.
 
-What is measured are moments, gradients and curvature in rounds (:mod:`confide.tables.descent`, with
-the lemma); the path is :mod:`confide.plans.descent`, the law of the estimate
-:mod:`confide.plans.model_fit`.  Nothing is tuned: rounds, shares and clips are fixed by the number
-of terms.
+What is measured are moments, gradients and curvature in rounds
+(:mod:`confide.tables.aggregates.descent`, with the lemma); the path is
+:mod:`confide.plans.rounds.descent`, the law of the estimate :mod:`confide.plans.rounds.model_fit`.
+Nothing is tuned: rounds, shares and clips are fixed by the number of terms.
 
 *Privacy:* bounds of numbers and categories are declared; a scale or a category taken from the data
 would not be covered by the guarantee.  ρ-zCDP; a patient is one contribution.
@@ -25,23 +25,23 @@ from typing import assert_never
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.model_fit import fitted
-from confide.plans.one_shot import one_look_is_better
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.rounds.descent import walk
+from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.rounds.model_fit import fitted
+from confide.plans.rounds.one_shot import one_look_is_better
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
 from confide.statistics.logistic.recalibration import Recalibration
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import PARTS, UNIT, Family, terms
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
 from confide.tables.relation import axes_of, domain, resolve
 from confide.tables.schema import Dataset
 

@@ -31,10 +31,10 @@ from confide.errors import ContractError
 from confide.plans.cell_means import aside_note, cell_means, expected_error, mean_questions
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
-from confide.plans.intervals import Share
+from confide.plans.estimation.intervals import Share
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import axes_of, centre, domain, resolve

@@ -18,15 +18,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.plans.simulation import Simulation
-from confide.tables.descent_terms import SCORE_BINS
-
-Array: TypeAlias = NDArray[np.float64]
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 10
@@ -34,7 +31,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
+class HeldOutConcordance:
     """Harrell's C.
 
     Attributes:
@@ -54,7 +51,7 @@ class HeldOut:
 
 def held_out_concordance(
     counts: Sequence[float], *, intervals: int, noise: float, simulation: Simulation
-) -> HeldOut:
+) -> HeldOutConcordance:
     """Return Harrell's C.
 
     Args:
@@ -76,10 +73,10 @@ def held_out_concordance(
     censored, events = whole[:, 0:-1:2].copy(), whole[:, 1::2]
     censored[:, -1] += whole[:, -1]  # they outlive all events
     found = concordance(censored=censored, events=events)
-    return HeldOut(value=float(found[0]), error=float(np.std(found[1:])), usable=usable)
+    return HeldOutConcordance(value=float(found[0]), error=float(np.std(found[1:])), usable=usable)
 
 
-def concordance(*, censored: Array, events: Array) -> Array:
+def concordance(*, censored: Floats, events: Floats) -> Floats:
     """Return Harrell's C; shape (runs,).
 
     Args:

@@ -3,7 +3,7 @@
 Time is cut into public intervals, with a hazard of its own in each of them, constant there, and
 covariates multiply all of them (piecewise exponential: Poisson regression of patients by interval
 [Hol80]); the power of a coefficient is a hazard ratio.  What is measured are moments and exits,
-gradients and curvature in rounds (:mod:`confide.tables.descent`, with the lemma).
+gradients and curvature in rounds (:mod:`confide.tables.aggregates.descent`, with the lemma).
 
 *Privacy:* all intervals of a patient are one contribution with one weight, of covariates alone.  A
 patient is followed until the hazard they lived through, by the model of that round, reaches 1.
@@ -34,30 +34,30 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
-from confide.plans.descent import walk
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import (
+from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.rounds.descent import walk
+from confide.plans.rounds.model_estimates import (
     TOO_FEW,
     Published,
     forecast_of,
     label_of,
     step_of,
 )
-from confide.plans.model_fit import Fit, fitted
-from confide.plans.plan import Mechanism, Noisy, Question
-from confide.plans.score_bins import ALIKE
+from confide.plans.rounds.model_fit import ModelFit, fitted
+from confide.plans.rounds.score_bins import ALIKE
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.concordance import held_out_concordance
 from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import UNIT, Family, terms
 from confide.tables.bound_contributions import RowBound
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import UNIT, Family, terms
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Everything, Predicate
 from confide.tables.grid import on_grid
-from confide.tables.known import rows_told
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
 
@@ -269,7 +269,9 @@ class HazardRegression:
             )
             yield observed
 
-    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+    def _per_unit(
+        self, found: ModelFit, *, aggregate: DescentAggregate, dataset: Dataset
+    ) -> ModelFit:
         """Return the fit with its hazards per unit of time, not per whole follow-up."""
         horizon = self.time_domain(dataset).physical(aggregate.edges[-1])
         both = found.coefficients.copy(), found.predicting.copy()

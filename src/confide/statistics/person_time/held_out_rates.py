@@ -6,7 +6,7 @@ rate; the slope of observed log rates over predicted ones; and the chance that a
 higher predicted rate than a unit of person-time has that is drawn at random (C-statistic).
 
 *Inside a bin* log rates are taken to be normal, and stretched beyond the last edges by how much
-person-time there is (:mod:`confide.plans.score_bins`).
+person-time there is (:mod:`confide.plans.rounds.score_bins`).
 
 *Law.*  Events vary by their expectation times a dispersion, which the spread of the fitted patients
 tells and Poisson's law bounds from below; person-time by no more than if each had the most.  Noise
@@ -28,11 +28,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array, score_edges
-from confide.plans.intervals import ratio_interval
-from confide.plans.score_bins import SHARES, alike, deviates, stretch_of
+from confide.arrays import Floats
+from confide.plans.estimation.intervals import ratio_interval
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.score_bins import SHARES, alike, deviates, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 FEWEST = 5
@@ -55,14 +56,14 @@ class Sums:
         dispersion: Variance of events over their expectation, in these units.
     """
 
-    events: Array
-    time: Array
+    events: Floats
+    time: Floats
     noise: float
     dispersion: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class RateNumber:
     """One number with its interval; lower and upper are None where it is unbounded."""
 
     value: float
@@ -85,7 +86,7 @@ class RateGroup:
     first: int
     last: int
     predicted: float
-    ratio: Measure
+    ratio: RateNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +103,16 @@ class RateEvaluation:
         usable: Whether there are enough events.
     """
 
-    ratio: Measure
-    slope: Measure | None
-    concordance: Measure | None
+    ratio: RateNumber
+    slope: RateNumber | None
+    concordance: RateNumber | None
     groups: tuple[RateGroup, ...]
     alike: bool
     usable: bool
 
 
 def evaluated_rates(
-    found: Sums, *, theta: Array, level: float, simulation: Simulation
+    found: Sums, *, theta: Floats, level: float, simulation: Simulation
 ) -> RateEvaluation:
     """Return how a model of counts does.
 
@@ -130,10 +131,10 @@ def evaluated_rates(
     rate = np.exp(eta).mean(axis=1)
     expected = float(np.maximum(found.time, 0) @ rate)
 
-    def measure(values: Array, *, least: float = -math.inf, most: float = math.inf) -> Measure:
+    def measure(values: Floats, *, least: float = -math.inf, most: float = math.inf) -> RateNumber:
         value, error = float(values[0]), float(np.std(values[1:]))
         low, high = max(least, value - normal * error), min(most, value + normal * error)
-        return Measure(value=value, error=error, lower=low, upper=high)
+        return RateNumber(value=value, error=error, lower=low, upper=high)
 
     return RateEvaluation(
         ratio=_ratio(found, rate=rate, first=0, last=SCORE_BINS - 1, normal=normal),
@@ -158,7 +159,7 @@ def evaluated_rates(
     )
 
 
-def _ratio(found: Sums, *, rate: Array, first: int, last: int, normal: float) -> Measure:
+def _ratio(found: Sums, *, rate: Floats, first: int, last: int, normal: float) -> RateNumber:
     """Return observed over expected events of some bins, with Fieller's interval."""
     inside = slice(first, last + 1)
     observed, expected = float(found.events[inside].sum()), float(found.time[inside] @ rate[inside])
@@ -172,7 +173,7 @@ def _ratio(found: Sums, *, rate: Array, first: int, last: int, normal: float) ->
     )
     value = max(observed, 0.0) / max(expected, 1e-9)
     error = math.sqrt(of_observed + sampled * value + value**2 * of_expected)
-    return Measure(
+    return RateNumber(
         value=value,
         error=error / max(expected, 1e-9),
         lower=None if ends is None else max(0.0, ends[0]),
@@ -180,7 +181,7 @@ def _ratio(found: Sums, *, rate: Array, first: int, last: int, normal: float) ->
     )
 
 
-def _groups(found: Sums, *, rate: Array) -> list[tuple[int, int]]:
+def _groups(found: Sums, *, rate: Floats) -> list[tuple[int, int]]:
     """Return first and last bin of groups with many more events than noise, by planned shares."""
     total, start, groups = float(found.time.sum()), 0, []
     for last in range(SCORE_BINS):
@@ -195,19 +196,19 @@ def _groups(found: Sums, *, rate: Array) -> list[tuple[int, int]]:
     return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
 
 
-def _with_draws(found: Sums, *, simulation: Simulation) -> tuple[Array, Array]:
+def _with_draws(found: Sums, *, simulation: Simulation) -> tuple[Floats, Floats]:
     """Return the sums, then those of other patients; each of shape (1 + RUNS, bins)."""
     rng = simulation.generator("rates")
     shape = (RUNS, SCORE_BINS)
 
-    def drawn(sums: Array, dispersion: float) -> Array:
+    def drawn(sums: Floats, dispersion: float) -> Floats:
         spread = np.sqrt(dispersion * np.maximum(sums, 0) + found.noise**2)
         return np.concatenate([sums[None], sums + spread * rng.normal(size=shape)])
 
     return drawn(found.events, found.dispersion), drawn(found.time, 1.0)
 
 
-def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array | None:
+def _slope(events: Floats, time: Floats, *, eta: Floats, found: Sums) -> Floats | None:
     """Return the slope of observed over predicted log rates; shape (runs,).
 
     It is sought in standard deviations of the log rates.  None where it, or that of more than a few
@@ -236,7 +237,7 @@ def _slope(events: Array, time: Array, *, eta: Array, found: Sums) -> Array | No
     return None if far[0] or far.mean() > _MOST_AT_THE_END else b / spread
 
 
-def _concordance(events: Array, time: Array, *, eta: Array) -> Array:
+def _concordance(events: Floats, time: Floats, *, eta: Floats) -> Floats:
     """Return the chance that an event is at a higher rate than random person-time."""
     rates = np.exp(eta)
     places = (np.arange(eta.shape[1]) + 0.5) / eta.shape[1]

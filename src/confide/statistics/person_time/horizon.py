@@ -6,7 +6,7 @@ interval; those who leave in an interval count as at risk for half of it (life t
 model predicts 1 − exp(−Λ) with Λ the hazard of the whole follow-up.
 
 *Inside a bin* βᵀu is taken to be normal, and stretched beyond the last edges by how many are there
-(:mod:`confide.plans.score_bins`).
+(:mod:`confide.plans.rounds.score_bins`).
 
 *Law.*  Noisy counts are drawn anew: multinomial with the published shares, cut at 0, plus noise.
 The interval is the estimate ∓ normal quantile × the spread of what they give, cut to [0, 1].
@@ -26,11 +26,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from confide.plans.descent import Array, score_edges
-from confide.plans.link import FARTHEST, STEPS
-from confide.plans.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
+from confide.arrays import Floats
+from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.link import FARTHEST, STEPS
+from confide.plans.rounds.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
 from confide.plans.simulation import Simulation
-from confide.tables.descent_terms import SCORE_BINS
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400
 _OVER_NOISE = 10  # standard deviations of the noise of all exits of a group
@@ -65,7 +66,7 @@ class HorizonGroup:
 def horizon_groups(
     counts: Sequence[float],
     *,
-    slopes: Array,
+    slopes: Floats,
     hazard: float,
     noise: float,
     level: float,
@@ -120,7 +121,7 @@ def horizon_groups(
     return tuple(group(first, last) for first, last in ((0, SCORE_BINS - 1), *apart))
 
 
-def _life_table(exits: Array) -> Array:
+def _life_table(exits: Floats) -> Floats:
     """Return the risk by the last edge; shape (runs,).
 
     Args:

@@ -2,7 +2,7 @@
 
 The mean of a patient's number of events is their person-time × a rate whose logarithm is linear in
 the covariates; the power of a coefficient is a rate ratio.  What is measured are moments, gradients
-and curvature in rounds (:mod:`confide.tables.descent`, with the lemma).
+and curvature in rounds (:mod:`confide.tables.aggregates.descent`, with the lemma).
 
 *Privacy:* a number of events is bounded publicly by Y, and more count as Y; residuals are taken in
 units of Y, and means are cut at Y, so they stay in [−1, 1].  Person-time is a number with public
@@ -28,18 +28,18 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.descent import walk
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.model_fit import Fit, dispersion, fitted
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.rounds.descent import walk
+from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
 from confide.statistics.person_time.published_rates import published_rates
-from confide.tables.descent import DescentAggregate
-from confide.tables.descent_scale import scale_of
-from confide.tables.descent_terms import PARTS, UNIT, Family, terms
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
@@ -193,7 +193,9 @@ class PoissonRegression:
             unit=unit,
         )
 
-    def _per_unit(self, found: Fit, *, aggregate: DescentAggregate, dataset: Dataset) -> Fit:
+    def _per_unit(
+        self, found: ModelFit, *, aggregate: DescentAggregate, dataset: Dataset
+    ) -> ModelFit:
         """Return the fit with its intercept as a log rate per unit of person-time."""
         shift = self._shift(aggregate, dataset=dataset)
         both = found.coefficients.copy(), found.predicting.copy()

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.score_bins import ALIKE, UNBOUNDED, labels
-from confide.statistics.person_time.held_out_rates import Measure, RateEvaluation
+from confide.plans.rounds.score_bins import ALIKE, UNBOUNDED, labels
+from confide.statistics.person_time.held_out_rates import RateEvaluation, RateNumber
 
 HELD_OUT = "held out"
 TOO_FEW = "too few held out"
@@ -25,7 +25,7 @@ def published_rates(
     """
     missing = TOO_FEW if not found.usable else ALIKE if found.alike else UNBOUNDED
 
-    def one(quantity: str, key: str, measure: Measure | None, *, times: float = 1.0) -> Estimate:
+    def one(quantity: str, key: str, measure: RateNumber | None, *, times: float = 1.0) -> Estimate:
         unbounded = measure is not None and (measure.lower is None or measure.upper is None)
         shown = None if unbounded or not found.usable else measure
         return Estimate(

@@ -24,7 +24,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
@@ -32,18 +32,18 @@ from confide.plans.intervals import (
     share,
     variance,
 )
+from confide.plans.estimation.sums import NoisySum
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.plans.sums import NoisySum
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Ones
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
 from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

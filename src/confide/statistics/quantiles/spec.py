@@ -5,8 +5,9 @@
 *Privacy:* bins are public; every quantile of the released histogram is post-processing.
 *Utility:* cells are half-open on the grid of the column; a value with a cell of its own is found
 exactly, and so is each bound, where what lies beyond was clipped to.  Intervals invert ranks
-outwards, so they are right whatever the shape inside a cell (:mod:`confide.plans.cumulative`): no
-narrower than a cell, and as narrow as one value where it has a cell.  Each is valid by itself.
+outwards, so they are right whatever the shape inside a cell
+(:mod:`confide.plans.estimation.cumulative`): no narrower than a cell, and as narrow as one value
+where it has a cell.  Each is valid by itself.
 
 The noise of all cells adds up in the ranks: its standard deviation at the median is √cells/2 times
 that of one cell; so choose cells no finer than the reader needs.
@@ -26,9 +27,9 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
-from confide.plans.cumulative import Ends, Ranked, cell_edges, given_edges, rank_widths
 from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.cumulative import Ends, Ranked, cell_edges, given_edges, rank_widths
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
@@ -38,13 +39,13 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
-from confide.tables.value import Ones
 
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 

@@ -13,8 +13,9 @@ two to four times the error (docs/design/015).
 σ²A⁻¹ and noise Σ s_c²(A⁻¹W_c w)(A⁻¹W_c w)ᵀ.  To second order noise in A draws β towards 0 by
 Σ s_c²·A⁻¹W_cA⁻¹W_c w, and the residual sum of squares is too small by Σ s_c²(W_c w)ᵀA⁻¹(W_c w);
 both are known from the released numbers and added back.  What is too small is a quadratic form of
-the noise, zᵀQz, of variance 2‖Q‖², which counts in R², where the noise of Σy² cancels.  With λ > 0
-the estimate is drawn towards the public centre by an unknown amount, so it has no interval.
+the noise, zᵀQz, of variance 2‖Q‖², which counts in R² (:mod:`.determination`), where the noise of
+Σy² cancels.  With λ > 0 the estimate is drawn towards the public centre by an unknown amount, so it
+has no interval.
 
 *Utility:* with the noise off β, its errors and intervals are those of ordinary least squares.
 
@@ -29,11 +30,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.statistics.regression.moments import Moments
 
-Array = NDArray[np.float64]
 LARGEST_NOISE = 0.25
 """Relative size of the noise of XᵀX up to which first and second order give the law of β."""
 
@@ -55,20 +55,22 @@ class Fit:
         total: Sum of squares about the mean.
         total_noise: How each released number's noise enters it.
         usable: Whether there is an estimate at all.
+        moments: What it was made of.
     """
 
-    coefficients: Array
-    sampling: Array
-    noise: Array
+    coefficients: Floats
+    sampling: Floats
+    noise: Floats
     ridge: float
     rows: float
-    rows_noise: Array
+    rows_noise: Floats
     residual: float
-    residual_noise: Array
+    residual_noise: Floats
     residual_bend: float
     total: float
-    total_noise: Array
+    total_noise: Floats
     usable: bool
+    moments: Moments
 
 
 def relative_noise(moments: Moments, *, ridge: float) -> float:
@@ -135,15 +137,16 @@ def fit(moments: Moments) -> Fit:
         total=total,
         total_noise=total_noise,
         usable=rows > terms + 10 * math.sqrt(_count_variance(moments)),
+        moments=moments,
     )
 
 
-def _pulls(moments: Moments, *, beta: Array) -> Array:
+def _pulls(moments: Moments, *, beta: Floats) -> Floats:
     """Return (W_c w)_x: how each released number's noise pulls at Xᵀ(y − Xβ)."""
     return np.asarray((moments.weights @ np.append(-beta, 1.0))[:, :-1])
 
 
-def _about_the_mean(moments: Moments) -> tuple[float, Array]:
+def _about_the_mean(moments: Moments) -> tuple[float, Floats]:
     """Return Σ(y − ȳ)² and how each released number's noise enters it."""
     rows = max(float(moments.matrix[0, 0]), 1.0)
     mean = float(moments.matrix[0, -1]) / rows
@@ -172,4 +175,5 @@ def _nothing(moments: Moments) -> Fit:
         total=0.0,
         total_noise=nothing,
         usable=False,
+        moments=moments,
     )

@@ -31,29 +31,24 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.statistics.regression.least_squares import fit
-from confide.statistics.regression.moments import (
-    Array,
-    Table,
-    Variables,
-    second_moments,
-    tables,
-)
+from confide.statistics.regression.moments import MomentTable, Variables, second_moments, tables
 from confide.statistics.regression.published import Scales, published
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_count
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_count
+from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Product, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
-from confide.tables.value import Centred, CentredSquare, Ones, Product, Value
 
 MOST_TERMS = 40
 _TYPICAL = 1 / 3
@@ -144,7 +139,7 @@ class LinearRegression:
         )
         outcome = len(numbers) - 1
 
-        def asked(table: Table) -> Question:
+        def asked(table: MomentTable) -> Question:
             aggregate = Aggregate(
                 relation=relation,
                 axes=tuple(categories[place][1] for place in table.categories),
@@ -204,7 +199,7 @@ class LinearRegression:
         numbers, categories = self._numbers(dataset), self._categories(dataset)
         variables = self._variables(dataset)
         halves = [centre(of)[1] for _, _, of in numbers]
-        values: dict[Table, Array] = {}
+        values: dict[MomentTable, Floats] = {}
         components = []
         for table in tables(variables):
             name = _name(table, numbers=numbers, categories=categories)
@@ -239,7 +234,7 @@ def _value(factors: list[Expression]) -> Value:
 
 
 def _name(
-    table: Table,
+    table: MomentTable,
     *,
     numbers: tuple[tuple[str, Expression, Domain], ...],
     categories: tuple[tuple[str, Expression, Domain], ...],

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from confide.arrays import Floats
+
 Pair = tuple[int, int]
 
 
@@ -52,7 +52,7 @@ class Variables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class MomentTable:
     """One measured vector: the sum of a product of numbers, by none, one or two categories.
 
     Attributes:
@@ -64,16 +64,16 @@ class Table:
     categories: tuple[int, ...]
 
 
-def tables(variables: Variables) -> tuple[Table, ...]:
+def tables(variables: Variables) -> tuple[MomentTable, ...]:
     """Return what is measured, each pair of variables once; see the module."""
     numbers, categories = range(variables.numbers), range(len(variables.levels))
     alone: list[tuple[int, ...]] = [(c,) for c in categories] or [()]
     pairs: list[tuple[int, ...]] = list(itertools.combinations(categories, 2)) or alone
     return (
-        *(Table(numbers=(), categories=by) for by in pairs),
-        *(Table(numbers=(a,), categories=by) for a in numbers for by in alone),
+        *(MomentTable(numbers=(), categories=by) for by in pairs),
+        *(MomentTable(numbers=(a,), categories=by) for a in numbers for by in alone),
         *(
-            Table(numbers=pair, categories=())
+            MomentTable(numbers=pair, categories=())
             for pair in itertools.combinations_with_replacement(numbers, 2)
         ),
     )
@@ -89,13 +89,16 @@ class Moments:
         variances: Of the noise of each number measured, in the units of ``matrix``.
     """
 
-    matrix: Array
-    weights: Array
-    variances: Array
+    matrix: Floats
+    weights: Floats
+    variances: Floats
 
 
 def second_moments(
-    values: Mapping[Table, Array], variances: Mapping[Table, float], *, variables: Variables
+    values: Mapping[MomentTable, Floats],
+    variances: Mapping[MomentTable, float],
+    *,
+    variables: Variables,
 ) -> Moments:
     """Return the matrix of second moments.
 
@@ -121,10 +124,10 @@ def second_moments(
     )
 
 
-Sources = list[tuple[Table, list[int]]]
+Sources = list[tuple[MomentTable, list[int]]]
 
 
-def _sources(order: Sequence[Table], *, variables: Variables) -> dict[Pair, Sources]:
+def _sources(order: Sequence[MomentTable], *, variables: Variables) -> dict[Pair, Sources]:
     """Return, for each entry of the upper triangle, the tables and cells that add up to it."""
     found: dict[Pair, Sources] = {}
     for table in order:
@@ -138,11 +141,11 @@ def _sources(order: Sequence[Table], *, variables: Variables) -> dict[Pair, Sour
     return found
 
 
-def _cells(table: Table, *, variables: Variables) -> Iterator[tuple[int, ...]]:
+def _cells(table: MomentTable, *, variables: Variables) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(variables.levels[c]) for c in table.categories))
 
 
-def _entries(table: Table, *, variables: Variables) -> Iterator[tuple[Pair, dict[int, int]]]:
+def _entries(table: MomentTable, *, variables: Variables) -> Iterator[tuple[Pair, dict[int, int]]]:
     """Yield the entries of G that a table tells, with the level that each axis is held at."""
     first = variables.number(table.numbers[0]) if table.numbers else 0
     second = variables.number(table.numbers[1]) if len(table.numbers) == 2 else 0

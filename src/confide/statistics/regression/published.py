@@ -4,13 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate, near_zero
-from confide.plans.intervals import Component, ratio_interval, variance
-from confide.plans.student import student_width
+from confide.plans.estimation.intervals import Component, variance
+from confide.plans.estimation.student import student_width
+from confide.statistics.regression.determination import determination
 from confide.statistics.regression.least_squares import Fit
-from confide.statistics.regression.moments import Array
 from confide.tables.relation import centre
 from confide.tables.schema import Domain
 
@@ -104,7 +103,7 @@ def published(
     )
 
 
-def _parts(loads: Array, noises: Sequence[Component]) -> list[Component]:
+def _parts(loads: Floats, noises: Sequence[Component]) -> list[Component]:
     """Return the errors that the released numbers bring, of those that bring any."""
     return [noise.times(float(load)) for load, noise in zip(loads, noises, strict=True) if load]
 
@@ -119,8 +118,7 @@ def _whole(
     parts = [*_parts(found.residual_noise, noises), Component(variance=found.residual_bend)]
     width = student_width(parts, degrees=1e9, level=level)
     low, high = (max(found.residual + d, 0.0) for d in (-width, width))
-    explained = 1 - found.residual / found.total if found.total > 0 else 0.0
-    left = _unexplained(found, noises=noises, level=level)
+    share = determination(found, noises=noises, level=level) if known else (0.0, 0.0, 1.0)
 
     def estimate(quantity: str, ends: tuple[float, float, float], *, unit: str) -> Estimate:
         value, lower, upper = ends
@@ -144,42 +142,15 @@ def _whole(
     def spread_of(square: float) -> float:
         return size * math.sqrt(max(square, 0.0) / freedom)
 
-    def share(x: float) -> float:
-        return min(1.0, max(0.0, x))
-
     return (
         estimate(
             "residual sd",
             (spread_of(found.residual), spread_of(low), spread_of(high)),
             unit=scales.outcome.unit,
         ),
-        estimate(
-            "r-squared",
-            (share(explained), share(1 - left[1]), share(1 - left[0])),
-            unit="1",
-        ),
+        estimate("r-squared", share, unit="1"),
         _rows(found, statistic=statistic, noises=noises, level=level),
     )
-
-
-def _unexplained(found: Fit, *, noises: Sequence[Component], level: float) -> tuple[float, float]:
-    """Return where the residual over the total sum of squares is: Fieller's, as both are noisy."""
-    if found.total <= 0:
-        return 0.0, 1.0
-    ratio = found.residual / found.total
-    bend = Component(variance=found.residual_bend)
-    parts = [*_parts(found.residual_noise - ratio * found.total_noise, noises), bend]
-    deviation = math.sqrt(variance(parts))
-    q = student_width(parts, degrees=1e9, level=level) / deviation if deviation > 0 else 0.0
-    spread = [noise.variance for noise in noises]
-    both = [found.residual_noise, found.total_noise]
-    first, cross, last = (
-        q**2 * float(np.sum(spread * a * b)) for a, b in (both[:1] * 2, both, both[1:] * 2)
-    )
-    interval = ratio_interval(
-        found.residual, found.total, coefficients=(first + q**2 * bend.variance, -2 * cross, last)
-    )
-    return (0.0, 1.0) if interval is None else interval
 
 
 def _rows(found: Fit, *, statistic: str, noises: Sequence[Component], level: float) -> Estimate:

@@ -2,19 +2,19 @@
 
 *Lemma:* with C the square root of the running sums on a 2⁻²⁰ grid and k cells of r rows each kept
 of a patient, the earliest first, C·x moves by Δ₂ = r‖C₁ + … + C_k‖, the exact maximum over
-admissible cells; see :mod:`confide.tables.square_root`.  Under ``pure`` the counts x themselves are
-measured, Δ₁ = k·r, and added up.
+admissible cells; see :mod:`confide.tables.aggregates.square_root`.  Under ``pure`` the counts x
+themselves are measured, Δ₁ = k·r, and added up.
 
 *Privacy:* C is lower-triangular: coordinate t depends on the periods up to t alone.  So the noisy
 coordinates may be published as periods end, all for the one charge made at the start [DMRST22, thm.
 2.1], also when later rows depend on what was published.  This needs that what a patient adds to a
 period is the same whenever it is read: the *earliest* cells are kept, which later rows do not
-change, and only a row's own columns are looked at (:mod:`confide.tables.factorized`); and rows must
-not be added to, changed in or taken from a period once it is published, so ``over`` is the day on
-which a record came in (its report day), and a late report counts on that day.  A patient for whom
-published periods are changed j times loses at most (j+1)·ρ: between two changes the coordinates are
-part of C·v for one admissible v.  Event days as known on a report day are sums of cells (event day
-by report day): group by the event day.
+change, and only a row's own columns are looked at (:mod:`confide.tables.aggregates.factorized`);
+and rows must not be added to, changed in or taken from a period once it is published, so ``over``
+is the day on which a record came in (its report day), and a late report counts on that day.  A
+patient for whom published periods are changed j times loses at most (j+1)·ρ: between two changes
+the coordinates are part of C·v for one admissible v.  Event days as known on a report day are sums
+of cells (event day by report day): group by the event day.
 
 *Utility:* at T = 365 days, ρ = 1/2 and one row a patient, the running count has a root mean square
 error of 2.78 and at most 2.94; noise on each day's count would give 13.5 and 19.1.  Numbers are
@@ -39,23 +39,23 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Component, noise_component, quantile
+from confide.plans.estimation.intervals import Component, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, completed, cut_periods, period_axis
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.factorized import FactorizedAggregate
+from confide.tables.aggregates.shapes import Growing
+from confide.tables.aggregates.square_root import ONE, convolved, inverse, running
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, CellOrder, ContributionBounds, RowBound
-from confide.tables.cells import cell_keys
 from confide.tables.expression import DatePart, Expression
-from confide.tables.factorized import FactorizedAggregate
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain
 from confide.tables.schema import Dataset
-from confide.tables.shapes import Growing
-from confide.tables.square_root import ONE, convolved, inverse, running
-from confide.tables.value import Ones
 
 RUNNING = "running count"
 COUNT = "count"

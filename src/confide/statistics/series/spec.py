@@ -45,22 +45,22 @@ from confide.plans.cell_means import (
 )
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
-from confide.plans.intervals import Component, quantile
+from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
-from confide.tables.cells import cell_keys
 from confide.tables.expression import DatePart, Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Plain
 
-Key: TypeAlias = tuple[str, ...]
+SeriesKey: TypeAlias = tuple[str, ...]
 Additive: TypeAlias = DiscreteLaplace | DiscreteGaussian
 
 GAP = "gap"
@@ -336,7 +336,7 @@ class Series:
         )
 
     def _mean(
-        self, key: Key, mean: CellMean, half: float, *, of: Domain, flags: tuple[str, ...]
+        self, key: SeriesKey, mean: CellMean, half: float, *, of: Domain, flags: tuple[str, ...]
     ) -> Estimate:
         """Return the mean of a period; none where its rows cannot be told from no rows."""
         found, error = mean.share, mean.share.standard_error
@@ -356,13 +356,13 @@ class Series:
         deviation = None if gap or error is None else float(of.scale) * reach * error
         return self._estimate("mean", key, (value, low, high), deviation, of.unit, flags)
 
-    def _rows(self, key: Key, rows: float, half: float, *, error: Component) -> Estimate:
+    def _rows(self, key: SeriesKey, rows: float, half: float, *, error: Component) -> Estimate:
         numbers = tuple(max(0.0, number) for number in (rows, rows - half, rows + half))
         flags = ("below zero",) if rows < 0 else ()
         return self._estimate("count", key, numbers, math.sqrt(error.variance), "rows", flags)
 
     def _sum(
-        self, key: Key, raw: int, *, noise: Additive, of: Domain, flags: tuple[str, ...]
+        self, key: SeriesKey, raw: int, *, noise: Additive, of: Domain, flags: tuple[str, ...]
     ) -> Estimate:
         """Return the sum of a period, cut where no sum of such values can be."""
         width = noise.half_width(float(self.level))
@@ -377,7 +377,7 @@ class Series:
     def _estimate(
         self,
         quantity: str,
-        key: Key,
+        key: SeriesKey,
         numbers: tuple[float | None, ...],
         deviation: float | None,
         unit: str,

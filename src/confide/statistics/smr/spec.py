@@ -30,28 +30,28 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.at_risk import AtRisk
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     median_error,
     noise_component,
     quantile,
     variance,
 )
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing
+from confide.plans.estimation.rates import RateCell, RateNoise, control_limits, pooled, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.rate_estimates import Found, Publishing
-from confide.plans.rates import Cell, Source, control_limits, pooled, ratio
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Ones, Plain, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
-from confide.tables.value import Ones, Plain, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Expected:
         curve: What a sample's variance of the observed is below the expected, at ratio 1.
     """
 
-    cell: Cell
+    cell: RateCell
     curve: float
 
     def limits(self, *, at: float, level: float) -> tuple[float, float]:
@@ -174,13 +174,13 @@ class SMR:
 
     def _noises(
         self, mechanisms: Mapping[str, Mechanism], dataset: Dataset
-    ) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    ) -> tuple[tuple[RateNoise, ...], tuple[RateNoise, ...]]:
         """Return the noise of a group's observed, and that of the base of one stratum."""
-        observed = (Source(noise=noise_component(additive(mechanisms["events"])), events=1.0),)
+        observed = (RateNoise(noise=noise_component(additive(mechanisms["events"])), events=1.0),)
         if self.population:
             return observed, ()
         base = noise_component(additive(mechanisms["time" if self.time else "persons"]))
-        return observed, (Source(noise=base, base=self.at_risk.step(dataset)),)
+        return observed, (RateNoise(noise=base, base=self.at_risk.step(dataset)),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -233,8 +233,8 @@ class SMR:
         found = {}
         for i, key in enumerate(self.at_risk.group_keys(dataset)):
             own = bases[i * width : (i + 1) * width]
-            strata = [Cell(events=0.0, base=base, noise=within) for base in own]
-            apart = Cell(events=float(having[i]), base=0.0, noise=observed)
+            strata = [RateCell(events=0.0, base=base, noise=within) for base in own]
+            apart = RateCell(events=float(having[i]), base=0.0, noise=observed)
             curve = sum(w * w * base for w, base in zip(rates, own, strict=True))
             found[key] = Expected(
                 cell=pooled([apart, *strata], weights=(1.0, *rates)),
@@ -270,15 +270,17 @@ class SMR:
             *(self._events("expected", k, each.cell, base=1.0) for k, each in found.items()),
         )
 
-    def _found(self, each: Expected) -> Found:
+    def _found(self, each: Expected) -> FoundRate:
         cell, level = each.cell, float(self.level)
-        return Found(
+        return FoundRate(
             noise=ratio(cell, spread=0.0, curve=0.0, level=level),
             both=ratio(cell, spread=max(cell.base, 0.0), curve=each.curve, level=level),
             small=cell.base < 10 * cell.base_deviation,
         )
 
-    def _events(self, quantity: str, key: tuple[str, ...], cell: Cell, *, base: float) -> Estimate:
+    def _events(
+        self, quantity: str, key: tuple[str, ...], cell: RateCell, *, base: float
+    ) -> Estimate:
         """Return the expected events (``base`` 1) or the observed ones (0), for the noise alone."""
         parts: list[Component] = [
             s.noise.times(base * s.base + (1 - base) * s.events) for s in cell.noise

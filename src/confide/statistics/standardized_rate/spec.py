@@ -9,8 +9,8 @@ by group and stratum: Δ₁ = m.
 *Privacy:* the standard and the population are public numbers in the plan.
 *Utility:* Σwᵢrᵢ is unbiased for what it stands for up to the bias of each ratio, of order 1/Bᵢ²; a
 stratum with a large weight and few patients dominates its noise.  Intervals: see
-``plans/rates.py``; they cover the noise, and sampling too: Poisson events over time or a public
-population, binomial ones over persons.
+``plans/estimation/rates.py``; they cover the noise, and sampling too: Poisson events over time or a
+public population, binomial ones over persons.
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006.
@@ -27,22 +27,28 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.plans.at_risk import AtRisk
-from confide.plans.best_split import best_split, reach
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile, variance
+from confide.plans.estimation.intervals import (
+    Component,
+    median_error,
+    noise_component,
+    quantile,
+    variance,
+)
+from confide.plans.estimation.rate_estimates import FoundRate, Publishing, baseline_of
+from confide.plans.estimation.rates import Rate, RateCell, RateNoise, pooled, ratio, standardized
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
-from confide.plans.rate_estimates import Found, Publishing, baseline_of
-from confide.plans.rates import Cell, Rate, Source, pooled, ratio, standardized
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.value import Centred, Ones, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
-from confide.tables.value import Centred, Ones, Value
 
 _CRUDE = "crude rate"
 _PLANNED = 0.1
@@ -158,17 +164,19 @@ class StandardizedRate:
             return float(self.expect_rate) / self.per.number
         return _PLANNED / self.at_risk.full(dataset)
 
-    def _sources(self, mechanisms: Mapping[str, Mechanism], dataset: Dataset) -> tuple[Source, ...]:
+    def _sources(
+        self, mechanisms: Mapping[str, Mechanism], dataset: Dataset
+    ) -> tuple[RateNoise, ...]:
         """Return the noises of one stratum."""
         events = noise_component(additive(mechanisms["events"]))
         if self.population:
-            return (Source(noise=events, events=1.0),)
+            return (RateNoise(noise=events, events=1.0),)
         each = self.at_risk.middle(dataset)
-        cells = (Source(noise=events, base=each), Source(noise=events, events=1.0, base=each))
+        cells = (RateNoise(noise=events, base=each), RateNoise(noise=events, events=1.0, base=each))
         if not self.time:
             return cells
         times = noise_component(additive(mechanisms["time"]))
-        return (*cells, Source(noise=times, base=self.at_risk.step(dataset)))
+        return (*cells, RateNoise(noise=times, base=self.at_risk.step(dataset)))
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -275,7 +283,7 @@ class StandardizedRate:
         *,
         mechanisms: Mapping[str, Mechanism],
         dataset: Dataset,
-    ) -> tuple[Cell, ...]:
+    ) -> tuple[RateCell, ...]:
         """Return events and base by group and stratum."""
         sources, counts = self._sources(mechanisms, dataset), vector(noisy["events"])
         if self.population:
@@ -286,11 +294,11 @@ class StandardizedRate:
             times = vector(noisy["time"]) if self.time else (0,) * len(having)
             bases = tuple(middle * n + step * t for n, t in zip(rows, times, strict=True))
         return tuple(
-            Cell(events=float(events), base=base, noise=sources)
+            RateCell(events=float(events), base=base, noise=sources)
             for events, base in zip(having, bases, strict=True)
         )
 
-    def _found(self, strata: Sequence[Cell], weights: Sequence[float]) -> Found:
+    def _found(self, strata: Sequence[RateCell], weights: Sequence[float]) -> FoundRate:
         def rate(*, sampled: bool) -> Rate:
             return standardized(
                 strata,
@@ -302,13 +310,13 @@ class StandardizedRate:
 
         used = [cell for cell, weight in zip(strata, weights, strict=True) if weight > 0]
         small = any(cell.base < 10 * cell.base_deviation for cell in used)
-        return Found(noise=rate(sampled=False), both=rate(sampled=True), small=small)
+        return FoundRate(noise=rate(sampled=False), both=rate(sampled=True), small=small)
 
-    def _crude(self, strata: Sequence[Cell]) -> Found:
+    def _crude(self, strata: Sequence[RateCell]) -> FoundRate:
         cell, level = pooled(strata), float(self.level)
         base = max(cell.base, 0.0)
         curve = base if self.at_risk.of_persons else 0.0
-        return Found(
+        return FoundRate(
             noise=ratio(cell, spread=0.0, curve=0.0, level=level),
             both=ratio(cell, spread=base, curve=curve, level=level),
             small=cell.base < 10 * cell.base_deviation,

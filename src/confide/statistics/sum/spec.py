@@ -24,13 +24,13 @@ from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Plain
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
-from confide.tables.value import Plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from confide.plans.chi_squared import chi_squared_tail
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.intervals import Component
+from confide.plans.estimation.chi_squared import chi_squared_tail
+from confide.plans.estimation.intervals import Component
 from confide.privacy.unit import Entity
 from confide.statistics.survival.analysis import (
     Banded,

@@ -39,21 +39,21 @@ from typing import assert_never
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile
+from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
 from confide.statistics.survival.method import Method
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import ContributionBounds
-from confide.tables.cells import cell_keys
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.filter import Everything, Predicate
 from confide.tables.grid import on_grid
 from confide.tables.relation import Relation, axes_of, constant_per_patient, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind, Outside
-from confide.tables.value import Ones
 
 MOST_BINS = 400
 MOST_POINTS = 50

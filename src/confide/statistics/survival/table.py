@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.plans.intervals import Component
+from confide.plans.estimation.intervals import Component
 from confide.statistics.survival.curves import Array, at_risk
 from confide.statistics.survival.grouping import by_cells, early_shares, moved
 from confide.statistics.survival.uncertainty import noise_slopes

@@ -13,7 +13,7 @@ T leave it unbiased.  Derivatives: :mod:`confide.statistics.survival.derivatives
 life table [Rot78], widened by the noise variance v; m = p̂(1−p̂)/sampling variance is the effective
 number of patients, kept between those at risk and all.  Cumulative hazards get the same with h in
 place of p(1−p).  Where a number of few events is behind, the end towards none is that of a Poisson
-number (:mod:`confide.plans.rare_counts`).  A test measures the coverage.
+number (:mod:`confide.plans.estimation.rare_counts`).  A test measures the coverage.
 
 A restricted mean is τ minus the time μ lost before the horizon τ.  Events that are spread evenly
 lose each patient a time of variance 2τμ/3 − μ², so that is the variance of one patient, over the
@@ -33,8 +33,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from confide.plans.intervals import Component
-from confide.plans.rare_counts import least_means
+from confide.plans.estimation.intervals import Component
+from confide.plans.estimation.rare_counts import least_means
 from confide.statistics.survival.curves import Array
 
 Turned: TypeAlias = tuple[Array | float, Array | float]
@@ -63,7 +63,7 @@ class Errors:
     def quantile(self, *, level: float) -> Array:
         """Return q: the error is within q standard deviations with probability ``level``.
 
-        The rule of :mod:`confide.plans.intervals`, for arrays.
+        The rule of :mod:`confide.plans.estimation.intervals`, for arrays.
         """
         normal = NormalDist().inv_cdf((1 + level) / 2)
         laplace = -math.log1p(-level) / math.sqrt(2)

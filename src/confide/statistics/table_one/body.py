@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from confide.plans import pooled
-from confide.plans.consistency import Consistent, Weights, whole_parts
 from confide.plans.estimates import AT_BOUND, Covers, Estimate, at_bound, near_zero
-from confide.plans.intervals import Component
-from confide.plans.pooled import Column, Found
+from confide.plans.estimation import pooled
+from confide.plans.estimation.consistency import Consistent, Weights, whole_parts
+from confide.plans.estimation.intervals import Component
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one import differences, summaries
-from confide.statistics.table_one.lines import Line, Way, split
+from confide.statistics.table_one.lines import LineVector, MeasuredLine, split
 from confide.tables.relation import MISSING, OVERALL
 
 _QUARTILES = (0.25, 0.5, 0.75)
@@ -54,7 +54,7 @@ class Body:
     """
 
     id: str
-    lines: Sequence[Line]
+    lines: Sequence[MeasuredLine]
     places: Sequence[int]
     of: Consistent
     vectors: Sequence[Sequence[int]]
@@ -68,7 +68,7 @@ class Body:
         fitted = [self.of.values(group) for group in raw]
         whole = [self._whole(values) for values in fitted]
         columns = [
-            Column(label=label, values=values, groups=1, of=self.of, level=self.level)
+            PooledColumn(label=label, values=values, groups=1, of=self.of, level=self.level)
             for label, values in zip(self.groups, fitted, strict=False)
         ]
         together, added = fitted[0], whole[0]
@@ -76,7 +76,7 @@ class Body:
             pairs = zip(together, values, strict=True)
             together = [[a + b for a, b in zip(*both, strict=True)] for both in pairs]
             added = added.plus(numbers)
-        overall = Column(
+        overall = PooledColumn(
             label=OVERALL, values=together, groups=len(fitted), of=self.of, level=self.level
         )
         both = [*zip(columns, whole, strict=False), (overall, added)]
@@ -88,9 +88,9 @@ class Body:
             found += self._differences(place, line, columns)
         return tuple(found)
 
-    def _noises(self, place: int, line: Line) -> dict[float, list[Component]]:
+    def _noises(self, place: int, line: MeasuredLine) -> dict[float, list[Component]]:
         """Return the errors that the intervals of quartiles need, the same for every group."""
-        if line.way is not Way.HISTOGRAM:
+        if line.way is not LineVector.HISTOGRAM:
             return {}
         first, bins = self.places[place], line.known
         return {q: summaries.cumulative_noises(self.of, first, q=q, bins=bins) for q in _QUARTILES}
@@ -102,7 +102,7 @@ class Body:
         counts = []
         for place, line in enumerate(self.lines):
             blocks = self._blocks(place)
-            if line.way is Way.COUNTS:
+            if line.way is LineVector.COUNTS:
                 parts = [v for block in blocks for v in values[block]]
                 counts.append(tuple(whole_parts(parts, total=total)))
             elif line.missing:
@@ -123,25 +123,25 @@ class Body:
         missing: Weights = {self.places[place] + 1: (1.0,)} if self.lines[place].missing else {}
         return {**self._known(place), **missing}
 
-    def _rows(self, column: Column, numbers: _Whole) -> Estimate:
+    def _rows(self, column: PooledColumn, numbers: _Whole) -> Estimate:
         found = pooled.count(column, self._all(0), whole=numbers.total)
         return self._published("count", ("", "", column.label), found, unit="rows")
 
     def _of_line(
         self,
         place: int,
-        line: Line,
-        column: Column,
+        line: MeasuredLine,
+        column: PooledColumn,
         numbers: _Whole,
         *,
         noises: Mapping[float, Sequence[Component]],
     ) -> Iterator[Estimate]:
         match line.way:
-            case Way.COUNTS:
+            case LineVector.COUNTS:
                 yield from self._labels(place, line, column, numbers)
-            case Way.MOMENTS:
+            case LineVector.MOMENTS:
                 yield from self._moments(place, line, column)
-            case Way.HISTOGRAM:
+            case LineVector.HISTOGRAM:
                 yield from self._quartiles(place, line, column, noises=noises)
             case _:
                 assert_never(line.way)
@@ -150,7 +150,7 @@ class Body:
             yield from self._missing(place, line, column, numbers)
 
     def _labels(
-        self, place: int, line: Line, column: Column, numbers: _Whole
+        self, place: int, line: MeasuredLine, column: PooledColumn, numbers: _Whole
     ) -> Iterator[Estimate]:
         first, known = self.places[place], self._known(place)
         counts = numbers.counts[place][: line.known]
@@ -164,7 +164,7 @@ class Body:
             yield from self._shares(at, column, having, known, value=value, flags=few)
 
     def _missing(
-        self, place: int, line: Line, column: Column, numbers: _Whole
+        self, place: int, line: MeasuredLine, column: PooledColumn, numbers: _Whole
     ) -> Iterator[Estimate]:
         at = (line.variable, MISSING, column.label)
         having: Weights = {self.places[place] + 1: (1.0,)}
@@ -178,7 +178,7 @@ class Body:
     def _shares(
         self,
         key: tuple[str, str, str],
-        column: Column,
+        column: PooledColumn,
         having: Weights,
         known: Weights,
         *,
@@ -192,7 +192,7 @@ class Body:
                 "share", key, found, unit="%", factor=100, covers=covers, flags=flags
             )
 
-    def _moments(self, place: int, line: Line, column: Column) -> Iterator[Estimate]:
+    def _moments(self, place: int, line: MeasuredLine, column: PooledColumn) -> Iterator[Estimate]:
         at, of = (line.variable, "", column.label), line.domain
         few = _FEW if pooled.few(column, self._known(place)) else ()
         found = summaries.mean(column, self.places[place])
@@ -219,8 +219,8 @@ class Body:
     def _quartiles(
         self,
         place: int,
-        line: Line,
-        column: Column,
+        line: MeasuredLine,
+        column: PooledColumn,
         *,
         noises: Mapping[float, Sequence[Component]],
     ) -> Iterator[Estimate]:
@@ -247,7 +247,9 @@ class Body:
                     flags=(*few, *_at(found, of.lower, of.upper)),
                 )
 
-    def _differences(self, place: int, line: Line, columns: Sequence[Column]) -> Iterator[Estimate]:
+    def _differences(
+        self, place: int, line: MeasuredLine, columns: Sequence[PooledColumn]
+    ) -> Iterator[Estimate]:
         """Return the differences of every later group from the first."""
         for other in columns[1:]:
             pair, block = (columns[0], other), self.places[place]
@@ -255,18 +257,18 @@ class Body:
             few = any(pooled.few(column, known) for column in pair)
             name = f"{other.label} – {columns[0].label}"
             match line.way:
-                case Way.MOMENTS:
+                case LineVector.MOMENTS:
                     found = differences.of_numbers(*pair, block)
-                case Way.COUNTS if line.known == 2:
+                case LineVector.COUNTS if line.known == 2:
                     found = differences.of_two_labels(*pair, block)
-                case Way.COUNTS if line.known > 2:
+                case LineVector.COUNTS if line.known > 2:
                     found = differences.of_labels(
                         *pair,
                         block,
                         simulation=self.simulation,
                         purpose=f"{self.id}/smd/{line.variable}/{other.label}",
                     )
-                case Way.COUNTS | Way.HISTOGRAM:
+                case LineVector.COUNTS | LineVector.HISTOGRAM:
                     continue
                 case _:
                     assert_never(line.way)
@@ -283,7 +285,7 @@ class Body:
         self,
         quantity: str,
         key: tuple[str, str, str],
-        found: Found,
+        found: PooledNumber,
         *,
         unit: str,
         start: float = 0.0,
@@ -310,9 +312,9 @@ class Body:
         )
 
 
-def _at(found: Found, lower: float, upper: float) -> tuple[str, ...]:
+def _at(found: PooledNumber, lower: float, upper: float) -> tuple[str, ...]:
     return (AT_BOUND,) if found.value in (lower, upper) else ()
 
 
-def _hidden(found: Found) -> tuple[str, ...]:
+def _hidden(found: PooledNumber) -> tuple[str, ...]:
     return () if found.value is not None else ("hidden by the noise",)

@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confide.plans.intervals import Component, quantile, variance
-from confide.plans.pooled import Column, Found
+from confide.plans.estimation.intervals import Component, quantile, variance
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber
 from confide.plans.simulation import Simulation
-from confide.statistics.table_one.selected import LEAST, Pair
+from confide.statistics.table_one.selected import LEAST, DifferencePair
 from confide.statistics.table_one.summaries import (
     mean_of,
     mean_weights,
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NONE = Found(value=None, error=None, lower=-math.inf, upper=math.inf)
+NONE = PooledNumber(value=None, error=None, lower=-math.inf, upper=math.inf)
 """No difference: there are too few rows, or none of them differ."""
 _RUNS = 4000
 
 
-def of_numbers(first: Column, second: Column, place: int) -> Found:
+def of_numbers(first: PooledColumn, second: PooledColumn, place: int) -> PooledNumber:
     """Return the difference of two means, second minus first, where their spread is known."""
     columns = (first, second)
     number = [column.sum({place: (1.0, 1.0, 1.0)}) for column in columns]
@@ -59,7 +59,7 @@ def of_numbers(first: Column, second: Column, place: int) -> Found:
         return NONE
     sampled = [spread / rows for spread, rows in zip(spreads, number, strict=True)]
     shared = _noises(columns, place, means, squares)
-    pair = Pair(
+    pair = DifferencePair(
         difference=mean_of(second, place) - mean_of(first, place),
         pooled=pooled,
         shown=shown,
@@ -82,11 +82,13 @@ def of_numbers(first: Column, second: Column, place: int) -> Found:
         parts += column.parts({place: weights})
     longer = quantile(parts, level=first.level) / quantile((), level=first.level)
     lower, upper = pair.interval(level=first.level, longer=longer)
-    return Found(value=pair.ratio, error=math.sqrt(variance(parts)), lower=lower, upper=upper)
+    return PooledNumber(
+        value=pair.ratio, error=math.sqrt(variance(parts)), lower=lower, upper=upper
+    )
 
 
 def _noises(
-    columns: Sequence[Column], place: int, one: Sequence[Any], other: Sequence[Any]
+    columns: Sequence[PooledColumn], place: int, one: Sequence[Any], other: Sequence[Any]
 ) -> list[float]:
     """Return the noise's covariance of two weighted sums of each column."""
     return [
@@ -95,7 +97,7 @@ def _noises(
     ]
 
 
-def of_two_labels(first: Column, second: Column, place: int) -> Found:
+def of_two_labels(first: PooledColumn, second: PooledColumn, place: int) -> PooledNumber:
     """Return the difference of the last label's two shares, second minus first."""
     number = [column.sum({place: (1.0, 1.0)}) for column in (first, second)]
     if min(number) < 2:
@@ -118,15 +120,15 @@ def of_two_labels(first: Column, second: Column, place: int) -> Found:
     return _normal(d, parts, level=first.level)
 
 
-def _normal(d: float, parts: list[Component], *, level: float) -> Found:
+def _normal(d: float, parts: list[Component], *, level: float) -> PooledNumber:
     error = math.sqrt(variance(parts))
     width = quantile(parts, level=level) * error
-    return Found(value=d, error=error, lower=d - width, upper=d + width)
+    return PooledNumber(value=d, error=error, lower=d - width, upper=d + width)
 
 
 def of_labels(
-    first: Column, second: Column, place: int, *, simulation: Simulation, purpose: str
-) -> Found:
+    first: PooledColumn, second: PooledColumn, place: int, *, simulation: Simulation, purpose: str
+) -> PooledNumber:
     """Return the distance of the shares of three labels or more."""
     import numpy as np
 
@@ -169,10 +171,10 @@ def of_labels(
         tail=(1 - first.level) / 2,
     )
     if size**2 <= law.shown:
-        return Found(value=None, error=None, lower=0.0, upper=law.most_hidden())
+        return PooledNumber(value=None, error=None, lower=0.0, upper=law.most_hidden())
     value = math.sqrt(size**2 - added)
     lower, upper = law.not_rejected(size)
-    return Found(
+    return PooledNumber(
         value=value,
         error=(upper - lower) / (2 * quantile((), level=first.level)),
         lower=min(lower, value),
@@ -210,7 +212,7 @@ def _multinomial(counts: "NDArray[np.float64]", number: float) -> "NDArray[np.fl
     return np.asarray(np.diag(p) - np.outer(p, p))
 
 
-def _noise(column: Column, place: int, p: Any, number: float) -> Any:
+def _noise(column: PooledColumn, place: int, p: Any, number: float) -> Any:
     """Return the noise's covariance of the shares but the last."""
     import numpy as np
 

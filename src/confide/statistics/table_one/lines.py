@@ -13,14 +13,17 @@ from typing import assert_never
 
 from confide.errors import ContractError
 from confide.plans.canonical import ABSENT
-from confide.plans.consistency import Block, Consistent
-from confide.plans.cumulative import Ends, cell_edges, given_edges
-from confide.plans.intervals import noise_component
+from confide.plans.estimation.consistency import Block, Consistent
+from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
+from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
 from confide.privacy.exact import takes_numbers
-from confide.tables.aggregate import Aggregate
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import ContributionBounds
+from confide.tables.conditions.unknown import can_be_unknown
 from confide.tables.expression import (
     BinOf,
     ColumnOf,
@@ -30,11 +33,8 @@ from confide.tables.expression import (
     ValueOf,
 )
 from confide.tables.filter import Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
-from confide.tables.unknown import can_be_unknown
-from confide.tables.value import Ones
 
 _GRID = 10**6
 _USUAL = Fraction(1, 100)
@@ -79,7 +79,7 @@ class Characteristic:
             raise ContractError(f"Variable {self.column!r}: expected within > 0.")
 
 
-class Way(enum.Enum):
+class LineVector(enum.Enum):
     """What the vector of a line holds."""
 
     COUNTS = "counts"
@@ -88,7 +88,7 @@ class Way(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class MeasuredLine:
     """One vector of the table.
 
     Attributes:
@@ -102,7 +102,7 @@ class Line:
     """
 
     variable: str
-    way: Way
+    way: LineVector
     of: "ColumnOf | ValueOf | BinOf | PartOf"
     domain: Domain
     missing: bool
@@ -118,11 +118,11 @@ class Line:
     def known(self) -> int:
         """Number of coordinates of a row whose value is known."""
         match self.way:
-            case Way.COUNTS:
+            case LineVector.COUNTS:
                 return self.domain.size()
-            case Way.MOMENTS:
+            case LineVector.MOMENTS:
                 return 3
-            case Way.HISTOGRAM:
+            case LineVector.HISTOGRAM:
                 return len(self.edges) - 1
             case _:
                 assert_never(self.way)
@@ -135,7 +135,7 @@ class Line:
     @property
     def worth(self) -> int:
         """What one row adds to the sum of all coordinates."""
-        if self.way is not Way.MOMENTS:
+        if self.way is not LineVector.MOMENTS:
             return 1
         return (self.domain.upper - self.domain.lower) ** 2
 
@@ -160,11 +160,11 @@ class Line:
         of 6/(U−L)/√(2π).
         """
         match self.way:
-            case Way.COUNTS:
+            case LineVector.COUNTS:
                 return 1.0
-            case Way.MOMENTS:
+            case LineVector.MOMENTS:
                 return float(self.reach) * math.sqrt(0.5)
-            case Way.HISTOGRAM:
+            case LineVector.HISTOGRAM:
                 return float(self.reach) * math.sqrt(2 * math.pi) / 6 * math.sqrt(self.known) / 2
             case _:
                 assert_never(self.way)
@@ -173,7 +173,7 @@ class Line:
         self, relation: Relation, *, groups: tuple[Expression, ...], bounds: ContributionBounds
     ) -> Aggregate | MomentAggregate:
         """Return the exact vector."""
-        if self.way is Way.MOMENTS:
+        if self.way is LineVector.MOMENTS:
             return MomentAggregate(
                 relation=relation,
                 axes=groups,
@@ -187,14 +187,14 @@ class Line:
         return Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds)
 
     def _binned(self) -> "ColumnOf | ValueOf | BinOf | PartOf":
-        if self.way is Way.HISTOGRAM and isinstance(self.of, ColumnOf | ValueOf):
+        if self.way is LineVector.HISTOGRAM and isinstance(self.of, ColumnOf | ValueOf):
             return BinOf(of=self.of, edges=self.edges)
         return self.of
 
 
 def lines(
     variables: Sequence[Characteristic], *, table: str, where: Predicate, dataset: Dataset
-) -> tuple[Line, ...]:
+) -> tuple[MeasuredLine, ...]:
     """Return the lines of the table, those of one variable together.
 
     Raises:
@@ -209,7 +209,7 @@ def lines(
 
 def _of_variable(
     variable: Characteristic, *, table: str, where: Predicate, dataset: Dataset
-) -> tuple[Line, ...]:
+) -> tuple[MeasuredLine, ...]:
     of = resolve(variable.column, table=table, dataset=dataset)
     within = domain(of, dataset=dataset)
     if not isinstance(of, ColumnOf | ValueOf | BinOf | PartOf):
@@ -222,9 +222,9 @@ def _of_variable(
                 hint="Leave `show` out.",
             )
         return (
-            Line(
+            MeasuredLine(
                 variable=variable.column,
-                way=Way.COUNTS,
+                way=LineVector.COUNTS,
                 of=of,
                 domain=within,
                 missing=missing,
@@ -236,9 +236,9 @@ def _of_variable(
             f"Variable {variable.column!r} is a date.",
             hint="Derive its year, or bins of it, in dataset.yaml and name that.",
         )
-    ways = {Summary.MEAN_SD: Way.MOMENTS, Summary.MEDIAN_IQR: Way.HISTOGRAM}
+    ways = {Summary.MEAN_SD: LineVector.MOMENTS, Summary.MEDIAN_IQR: LineVector.HISTOGRAM}
     return tuple(
-        Line(
+        MeasuredLine(
             variable=variable.column,
             way=ways[summary],
             of=of,
@@ -257,7 +257,7 @@ def _edges(variable: Characteristic, *, of: Domain) -> tuple[int, ...]:
     return cell_edges(of, cells=variable.bins, ends=variable.ends)
 
 
-def consistent(of: Sequence[Line], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:
+def consistent(of: Sequence[MeasuredLine], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:
     """Return the least squares of one group: equal totals, and equal missing of one variable."""
     blocks: list[Block] = []
     totals: list[dict[int, float]] = []
@@ -279,7 +279,7 @@ def consistent(of: Sequence[Line], *, mechanisms: Mapping[str, Mechanism]) -> Co
     return Consistent(blocks, constraints)
 
 
-def places(of: Sequence[Line]) -> tuple[int, ...]:
+def places(of: Sequence[MeasuredLine]) -> tuple[int, ...]:
     """Return the position of each line's first block; that of its missing rows follows."""
     found, place = [], 0
     for line in of:
@@ -289,7 +289,7 @@ def places(of: Sequence[Line]) -> tuple[int, ...]:
 
 
 def split(
-    of: Sequence[Line], vectors: Sequence[Sequence[int]], *, groups: int
+    of: Sequence[MeasuredLine], vectors: Sequence[Sequence[int]], *, groups: int
 ) -> list[list[list[float]]]:
     """Return the noisy values of each group, block by block, counted in rows."""
     found: list[list[list[float]]] = []

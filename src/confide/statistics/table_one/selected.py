@@ -27,7 +27,7 @@ _ROUNDS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class DifferencePair:
     """A difference of means and a pooled variance, as shares of U − L and of its square.
 
     Attributes:

@@ -34,14 +34,21 @@ from confide.errors import ContractError
 from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.intervals import Component, median_error, noise_component, quantile
+from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
-from confide.statistics.table_one.lines import Characteristic, Line, Way, consistent, lines, places
-from confide.tables.cells import cell_keys
+from confide.statistics.table_one.lines import (
+    Characteristic,
+    LineVector,
+    MeasuredLine,
+    consistent,
+    lines,
+    places,
+)
+from confide.tables.aggregates.cells import cell_keys
 from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset
@@ -98,7 +105,7 @@ class TableOne:
         """What the parts of an estimate's key are."""
         return "variable", "label", "group"
 
-    def lines(self, dataset: Dataset) -> tuple[Line, ...]:
+    def lines(self, dataset: Dataset) -> tuple[MeasuredLine, ...]:
         """Return what is measured, one vector each."""
         return lines(self.variables, table=self.table, where=self.where, dataset=dataset)
 
@@ -168,12 +175,14 @@ class TableOne:
             notes=tuple(notes),
         )
 
-    def _error(self, line: Line, *, mechanisms: Mapping[str, Mechanism]) -> Component:
+    def _error(self, line: MeasuredLine, *, mechanisms: Mapping[str, Mechanism]) -> Component:
         noise = noise_component(additive(mechanisms[line.name]), factor=1 / line.worth)
         error = noise.times(line.error_of_one / float(self.expect or 1))
-        if line.way is Way.COUNTS:
+        if line.way is LineVector.COUNTS:
             return error
-        terms = 2 if line.way is Way.MOMENTS else line.known  # a sum over them has no lattice
+        terms = (
+            2 if line.way is LineVector.MOMENTS else line.known
+        )  # a sum over them has no lattice
         kurtosis = error.excess_kurtosis / terms
         return Component(variance=error.variance, excess_kurtosis=kurtosis)
 
@@ -200,7 +209,7 @@ class TableOne:
         return body.estimates()
 
 
-def _weight(line: Line, asked: Question, *, measure: Measure) -> Fraction:
+def _weight(line: MeasuredLine, asked: Question, *, measure: Measure) -> Fraction:
     """Return the line's share of the budget, up to a common factor."""
     ratio = Fraction(round(_GRID * line.error_of_one / float(line.asked)), _GRID)
     match measure:
@@ -216,15 +225,15 @@ _AT_A_BOUND = math.sqrt(2.5)
 """Times the error in the middle: (1−t)² + (½−t)² + t² is ½ there and 5/4 at a bound."""
 
 
-def _note(line: Line, *, half: float) -> str:
+def _note(line: MeasuredLine, *, half: float) -> str:
     match line.way:
-        case Way.COUNTS:
+        case LineVector.COUNTS:
             return f"{line.variable}: shares ±{100 * half:.2g} %"
-        case Way.MOMENTS:
+        case LineVector.MOMENTS:
             shown = f"{line.variable}: mean ±{half:.2g} {line.domain.unit}".rstrip()
             aside = aside_note(of=line.domain, widest=half * _AT_A_BOUND, aside=0.0)
             return f"{shown}, {aside}"
-        case Way.HISTOGRAM:
+        case LineVector.HISTOGRAM:
             return f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
         case _:
             assert_never(line.way)

@@ -12,18 +12,18 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from confide.plans.consistency import Consistent, Weights
-from confide.plans.cumulative import Ranked, component_widths
-from confide.plans.intervals import Component, quantile, variance
-from confide.plans.pooled import Column, Found, cut, ratio
+from confide.plans.estimation.consistency import Consistent, Weights
+from confide.plans.estimation.cumulative import Ranked, component_widths
+from confide.plans.estimation.intervals import Component, quantile, variance
+from confide.plans.estimation.pooled import PooledColumn, PooledNumber, cut, ratio
 
 
-def mean(column: Column, place: int) -> Found:
+def mean(column: PooledColumn, place: int) -> PooledNumber:
     """Return where the mean is between the bounds, for the population."""
     known: Weights = {place: (1.0, 1.0, 1.0)}
     number = column.sum(known)
     if number < 1:
-        return Found(value=None, error=None, lower=0.0, upper=1.0)
+        return PooledNumber(value=None, error=None, lower=0.0, upper=1.0)
     above: Weights = {place: (0.0, 0.5, 1.0)}
     middle = cut(column.sum(above) / number, most=1.0)
     sampling = number * cautious(column, place)
@@ -32,16 +32,16 @@ def mean(column: Column, place: int) -> Found:
     return ratio(column, above, known, at=middle, spread=(sampling, 0.0, 0.0))
 
 
-def deviation(column: Column, place: int) -> Found:
+def deviation(column: PooledColumn, place: int) -> PooledNumber:
     """Return the standard deviation of the rows at hand, as a share of U − L."""
     number = column.sum({place: (1.0, 1.0, 1.0)})
     if number < 1:
-        return Found(value=None, error=None, lower=0.0, upper=0.5)
+        return PooledNumber(value=None, error=None, lower=0.0, upper=0.5)
     parts = column.parts({place: spread_weights(column, place)})
     spread = spread_of(column, place)
     width = quantile(parts, level=column.level) * math.sqrt(variance(parts))
     value = math.sqrt(spread)
-    return Found(
+    return PooledNumber(
         value=value,
         error=min(0.5, math.sqrt(variance(parts)) / (2 * value)) if value > 0 else 0.5,
         lower=math.sqrt(max(0.0, spread - width)),
@@ -49,32 +49,32 @@ def deviation(column: Column, place: int) -> Found:
     )
 
 
-def spread_of(column: Column, place: int) -> float:
+def spread_of(column: PooledColumn, place: int) -> float:
     """Return the variance of the rows at hand, in units of (U − L)²."""
     first, second = _moments(column, place)
     return cut(second - first**2, most=0.25)
 
 
-def mean_of(column: Column, place: int) -> float:
+def mean_of(column: PooledColumn, place: int) -> float:
     """Return the mean's place between the bounds."""
     return _moments(column, place)[0]
 
 
-def cautious(column: Column, place: int) -> float:
+def cautious(column: PooledColumn, place: int) -> float:
     """Return the variance, raised where the noise makes it uncertain."""
     error = math.sqrt(variance(column.parts({place: spread_weights(column, place)})))
     spread = spread_of(column, place)
     return (spread + math.hypot(spread, 2 * error)) / 2
 
 
-def mean_weights(column: Column, place: int) -> tuple[float, ...]:
+def mean_weights(column: PooledColumn, place: int) -> tuple[float, ...]:
     """Return how the mean moves with each moment."""
     first, _ = _moments(column, place)
     number = column.sum({place: (1.0, 1.0, 1.0)})
     return tuple((x - first) / number for x in (0.0, 0.5, 1.0))
 
 
-def spread_weights(column: Column, place: int) -> tuple[float, ...]:
+def spread_weights(column: PooledColumn, place: int) -> tuple[float, ...]:
     """Return how the variance moves with each moment."""
     first, second = _moments(column, place)
     number = column.sum({place: (1.0, 1.0, 1.0)})
@@ -82,7 +82,7 @@ def spread_weights(column: Column, place: int) -> tuple[float, ...]:
     return tuple((rest + x) / number for x in (0.0, -first, 1 - 2 * first))
 
 
-def _moments(column: Column, place: int) -> tuple[float, float]:
+def _moments(column: PooledColumn, place: int) -> tuple[float, float]:
     number = max(1.0, column.sum({place: (1.0, 1.0, 1.0)}))
     first = cut(column.sum({place: (0.0, 0.5, 1.0)}) / number, most=1.0)
     return first, cut(column.sum({place: (0.0, 0.0, 1.0)}) / number, most=1.0)
@@ -94,7 +94,7 @@ def cumulative_noises(of: Consistent, place: int, *, q: float, bins: int) -> lis
 
 
 def place_of_quantile(
-    column: Column,
+    column: PooledColumn,
     place: int,
     *,
     q: float,
@@ -102,7 +102,7 @@ def place_of_quantile(
     upper: int,
     noises: Sequence[Component],
     sampled: bool,
-) -> Found:
+) -> PooledNumber:
     """Return a quantile with its interval, in canonical units; see :mod:`.cumulative` of plans."""
     parts = [[noise] * column.groups for noise in noises]
     ranked = Ranked(
@@ -114,8 +114,8 @@ def place_of_quantile(
     )
     low, high = ranked.interval(sampled=sampled, level=column.level)
     if ranked.rows < 1:
-        return Found(value=None, error=None, lower=low, upper=high)
-    return Found(
+        return PooledNumber(value=None, error=None, lower=low, upper=high)
+    return PooledNumber(
         value=min(max(ranked.point(), low), high),
         error=(high - low) / (2 * quantile((), level=column.level)),
         lower=low,

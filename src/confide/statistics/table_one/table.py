@@ -14,7 +14,7 @@ from confide.drawing.numbers import clean, fixed, percent
 from confide.drawing.quantities import digits
 from confide.drawing.shown import Shown
 from confide.drawing.words import Words
-from confide.statistics.table_one.lines import Line, Way
+from confide.statistics.table_one.lines import LineVector, MeasuredLine
 from confide.statistics.table_one.spec import TableOne
 from confide.tables.relation import MISSING, OVERALL
 
@@ -85,24 +85,24 @@ def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
     )
 
 
-def _rows(line: Line, layout: _Layout, *, missing: bool) -> Iterator[tuple[str, ...]]:
+def _rows(line: MeasuredLine, layout: _Layout, *, missing: bool) -> Iterator[tuple[str, ...]]:
     name, words = label(line.variable), layout.words
     unit = clean(words.unit(line.domain.unit)) if line.domain.unit else ""
     title = words.say("table-1.with-unit", name=name, unit=unit) if unit else name
     differences = [_difference(line, pair, layout) for pair in layout.pairs]
     match line.way:
-        case Way.COUNTS if line.domain.keys == _YES_OR_NO:
+        case LineVector.COUNTS if line.domain.keys == _YES_OR_NO:
             title = words.say("table-1.share", name=words.say("table-1.yes", name=title))
             yield (title, *_counted(line.variable, "yes", layout), *differences)
-        case Way.COUNTS:
+        case LineVector.COUNTS:
             blank = ("",) * (2 * len(layout.groups))
             yield (words.say("table-1.share", name=title), *blank, *differences)
             for key in line.domain.keys:
                 yield _under(clean(key), _counted(line.variable, key, layout), layout)
-        case Way.MOMENTS:
+        case LineVector.MOMENTS:
             title = words.say("table-1.mean", name=title)
             yield (title, *_pairs(line.variable, ("mean", "sd"), layout), *differences)
-        case Way.HISTOGRAM:
+        case LineVector.HISTOGRAM:
             quartiles = ("quantile 0.5", "quantile 0.25", "quantile 0.75")
             title = words.say("table-1.median", name=title)
             yield (title, *_pairs(line.variable, quartiles, layout), *differences)
@@ -156,9 +156,9 @@ def _pairs(variable: str, quantities: Sequence[str], layout: _Layout) -> Iterato
             yield halves[0]
 
 
-def _difference(line: Line, pair: str, layout: _Layout) -> str:
+def _difference(line: MeasuredLine, pair: str, layout: _Layout) -> str:
     cell = layout.cells.get(("smd", (line.variable, "", pair)))
-    if cell is None or line.way is Way.HISTOGRAM:
+    if cell is None or line.way is LineVector.HISTOGRAM:
         return ""
     if cell.value is None or cell.outer is None:
         return _number(cell, places=2)

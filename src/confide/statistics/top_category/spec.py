@@ -27,9 +27,9 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.ranked_cells import RankedCells
 from confide.tables.filter import Everything, Predicate
-from confide.tables.ranked_cells import RankedCells
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 

@@ -31,9 +31,9 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
+from confide.tables.aggregates.ranked_features import About, RankedFeatures, one_row
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.ranked_features import About, RankedFeatures, one_row
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 

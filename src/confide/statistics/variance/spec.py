@@ -29,7 +29,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound, near_zero
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     cautious_variance,
     median_error,
@@ -41,10 +41,10 @@ from confide.plans.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.expression import Expression
 from confide.tables.filter import Everything, Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 

@@ -27,11 +27,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.plans.best_split import best_split, reach
 from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
-from confide.plans.intervals import (
+from confide.plans.estimation.intervals import (
     Component,
     cautious_variance,
     median_error,
@@ -40,19 +39,20 @@ from confide.plans.intervals import (
     score_interval,
     variance,
 )
+from confide.plans.estimation.weighted_sums import WeightSums, effective_size, weight_sums
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
-from confide.plans.weighted_sums import WeightSums, effective_size, weight_sums
-from confide.tables.aggregate import Aggregate
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.value import Centred, Plain, Product
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between, Everything, Predicate
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
-from confide.tables.value import Centred, Plain, Product
 
 _FOR_SQUARES = Fraction(1, 10)
 _TYPICAL = 1 / 3

@@ -2,7 +2,7 @@
 
 *Lemma:* cells are group × {without, with}.  A row of weight w in [0, W] adds, to one of them,
 ((W−w)², 2(W−w)w, w²), three numbers ≥ 0 that add up to W²: with m rows a patient Δ₁ = Δ₂ = m·W²
-under add-remove; see ``tables/aggregate.py``.
+under add-remove; see ``tables/aggregates/aggregate.py``.
 
 *Privacy:* weights are clipped to a public bound; a row of the largest weight moves the share most.
 *Utility:* p = Σw(with)/Σw.  The noise of Σw is that of a measurement of it alone times √(5/4), and
@@ -27,16 +27,28 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.intervals import Share, median_error, noise_component, quantile, share, variance
+from confide.plans.estimation.intervals import (
+    Share,
+    median_error,
+    noise_component,
+    quantile,
+    share,
+    variance,
+)
+from confide.plans.estimation.weighted_sums import (
+    WeightSums,
+    effective_size,
+    spread_of_share,
+    weight_sums,
+)
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question
 from confide.plans.simulation import Simulation
-from confide.plans.weighted_sums import WeightSums, effective_size, spread_of_share, weight_sums
-from confide.tables.cells import cell_keys
+from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Holds
 from confide.tables.filter import Everything, Predicate
-from confide.tables.known import rows_told
-from confide.tables.moments import MomentAggregate
 from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide.budget.ledger import Caps, State
-from confide.budget.per_patient.bill import Bound
+from confide.budget.per_patient.bill import SpendCap
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import BudgetExhaustedError, LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -345,7 +345,7 @@ def ledger_alone_put_back(folder):
 @pytest.mark.parametrize("window", [CapWindow.LIFETIME, CapWindow.RELEASE])
 def test_the_file_of_a_lost_entry_is_not_that_of_a_new_one(tmp_path, window):
     site, held = ledger_alone_put_back(tmp_path)
-    bounds, before = (Bound(window=window, femto=site.bound),), site.members[0].read_bytes()
+    bounds, before = (SpendCap(window=window, femto=site.bound),), site.members[0].read_bytes()
     with pytest.raises(LedgerFrozenError, match="belongs to no entry"):
         site.store.admit(site.ledger, entry=held.entry, bounds=bounds, everybody=0)
     assert site.members[0].read_bytes() == before
@@ -372,7 +372,10 @@ def put_back(there, here):
 
 def test_two_caps_of_one_window_charge_once(tmp_path, monkeypatch):
     site = Site(tmp_path / "site")
-    wide, tight = Bound(window=site.window, femto=2 * FEMTO), Bound(window=site.window, femto=FEMTO)
+    wide, tight = (
+        SpendCap(window=site.window, femto=2 * FEMTO),
+        SpendCap(window=site.window, femto=FEMTO),
+    )
     monkeypatch.setattr(Site, "bounds", (wide, tight))
     site.release("selection", [0], [0], nano=NANO // 4, everybody=FEMTO // 4)
     assert site.release("counts", [0, 1], [FEMTO, FEMTO // 2]).tolist() == [False, True]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb  # noqa: F401 - loaded before the forks
 
-from confide.rows.prepared.manifest import Standing, copies_in, read_manifest
+from confide.rows.copies.manifest import Standing, copies_in, read_manifest
 from confide.rows.sources.prepare import prepared
 from contracts.test_prepared_engine import SOURCE, preparation
 from rows_world import KEY, dataset

@@ -2,8 +2,8 @@
 
 import pytest
 
-from confide.rows.prepared.choice import Way, keeps_all_complete_rows, never_null, way_of
-from confide.rows.prepared.copies import Copies
+from confide.rows.copies.choice import Way, keeps_all_complete_rows, never_null, way_of
+from confide.rows.copies.copies import Copies
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.expression import BinOf, DatePart, Holds, PartOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not

@@ -14,14 +14,14 @@ import pytest
 import rows_world
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
+from confide.rows.copies.copies import UseCopies
+from confide.rows.copies.manifest import MANIFEST, read_manifest
+from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared import build
-from confide.rows.prepared.copies import UseCopies
-from confide.rows.prepared.manifest import MANIFEST, read_manifest
+from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import OneEvent, RowBound
 from confide.tables.filter import IsIn
 from confide.tables.source import Source, SourceKind
-from confide.tables.value import Ones
 from contracts.engine_contract import exact
 from contracts.test_prepared_engine import opened, preparation, written
 from rows_world import Database, ask, col, number, random_database

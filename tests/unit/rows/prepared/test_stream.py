@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.rows.build import own, own_table, select
-from confide.rows.stream import OUT_OF_ORDER, SUMS, stream_totals
+from confide.rows.cells.build import own, own_table, select
+from confide.rows.cells.stream import OUT_OF_ORDER, SUMS, stream_totals
 
 STREAMS = st.lists(st.integers(0, 4), max_size=40)
 BOUND = st.integers(1, 5)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from confide.plans.chi_squared import chi_squared_tail
+from confide.plans.estimation.chi_squared import chi_squared_tail
 from confide.statistics.survival.analysis import (
     concordance_band,
     counted,

@@ -1,6 +1,7 @@
 """Derivatives of curves and comparisons are those of the formulas themselves, cell by cell.
 
-The oracle moves one cell of the table at a time by a complex step, and evaluates the estimate whole.
+The oracle moves one cell of the table at a time by a complex step, and evaluates the estimate
+whole.
 """
 
 import math
@@ -8,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from confide.plans.intervals import Component
+from confide.plans.estimation.intervals import Component
 from confide.statistics.survival.analysis import (
     _means,
     concordance_band,

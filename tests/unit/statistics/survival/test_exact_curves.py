@@ -8,8 +8,8 @@ quotes the call.  ``t``, ``e``, ``g`` are times, relapse and treatment of the pu
 import numpy as np
 import pytest
 
-from confide.plans.chi_squared import chi_squared_tail
-from confide.plans.intervals import Component
+from confide.plans.estimation.chi_squared import chi_squared_tail
+from confide.plans.estimation.intervals import Component
 from confide.statistics.survival.comparison import (
     concordance,
     log_hazard_ratio,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import confide
-from confide.report.save import save
+from confide.report.pages.save import save
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 

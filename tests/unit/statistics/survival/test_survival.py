@@ -9,15 +9,15 @@ import pytest
 
 from confide.errors import ConfideError, ContractError
 from confide.files.study import ask_from
-from confide.plans.allocate import Ask, make_plan
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Covers
 from confide.plans.plan import NANO, Study
+from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.rows.duckdb import open_engine
+from confide.rows.engines.duckdb import open_engine
 from confide.statistics import read_plan
 from confide.statistics.survival import Method, Survival
 from confide.statistics.survival.curves import survival

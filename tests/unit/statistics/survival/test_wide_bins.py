@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from confide.plans.intervals import Component
+from confide.plans.estimation.intervals import Component
 from confide.statistics.survival import table as tables
 from confide.statistics.survival.analysis import (
     concordance_band,

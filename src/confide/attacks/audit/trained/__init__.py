@@ -1,0 +1,1 @@
+"""Audits of models that were trained: canaries, membership, one run."""

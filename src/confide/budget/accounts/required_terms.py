@@ -1,0 +1,101 @@
+"""Why a lineage takes no other terms, unit, adjacency, measure or caps; words that name the fix.
+
+*Privacy:* amounts of other terms do not add up, so a lineage that was charged keeps its own, also
+those that only lost rows had set.
+"""
+
+from dataclasses import replace
+
+from confide.budget.accounts.file_caps import is_raised
+from confide.budget.accounts.lost_terms import Told
+from confide.budget.ledger import ChargeRequest, LedgerTerms
+from confide.budget.policy.policy import Policy
+from confide.errors import MismatchError, PolicyError
+from confide.privacy.amount import ATTO, NANO, decimal_text
+
+
+def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) -> None:
+    """Refuse another unit, adjacency or measure than the lineage was registered with."""
+    for name in ("unit", "adjacency", "measure"):
+        ours, theirs = getattr(old, name).value, getattr(new, name).value
+        if ours != theirs:
+            raise MismatchError(
+                f"Expected {name} {ours!r} as in the ledger of {old.lineage!r}, got {theirs!r}.",
+                hint=f"Plan with {name}: {ours}; one lineage has one {name} for life.",
+            )
+
+
+def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
+    """Refuse a second registration under other terms."""
+    require_same_terms(old, new=new)
+    if old.caps != new.caps:
+        raise PolicyError(
+            f"Lineage {old.lineage!r} was charged under other caps: {_caps_text(old, new=new)}.",
+            hint="Put dataset.yaml back, or run: confide ledger amend-caps --reason ...; it "
+            "records why. Under zcdp a cap written as ε also moves when delta does.",
+        )
+
+
+def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
+    """Return the terms with which a lineage begins that lost rows charged.
+
+    Their caps hold where dataset.yaml names a policy instead, until it is adopted.
+
+    Raises:
+        MismatchError: If unit, adjacency or measure are others than lost rows tell.
+        PolicyError: If caps are higher.
+    """
+    if lost.newest:
+        require_same_terms(lost.terms(terms.lineage, caps=None), new=terms)
+    if terms.caps is None:
+        return replace(terms, caps=lost.caps)
+    if lost.caps is not None and is_raised(lost.caps, terms.caps):
+        old = replace(terms, caps=lost.caps)
+        raise PolicyError(
+            f"Lineage {terms.lineage!r} was charged under other caps, in rows that are lost: "
+            f"{_caps_text(old, new=terms)}.",
+            hint="Put dataset.yaml back, and plan. Then raise them: confide ledger amend-caps "
+            "--reason ...",
+        )
+    return terms
+
+
+def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
+    """Refuse a policy of another unit, adjacency or measure than the lineage's."""
+    for name in ("unit", "adjacency", "measure"):
+        ours, theirs = getattr(terms, name).value, getattr(policy, name).value
+        if ours != theirs:
+            raise MismatchError(
+                f"Expected a policy with {name} {ours!r} as in the ledger of {terms.lineage!r}, "
+                f"got {theirs!r}.",
+                hint=f"One lineage has one {name} for life.",
+            )
+
+
+def _caps_text(old: LedgerTerms, *, new: LedgerTerms) -> str:
+    """Return the caps that differ: "lifetime ρ=0.2, now ρ=0.3"."""
+
+    def text(units: int | None, letter: str, per_one: int) -> str:
+        if units is None:
+            return "none"
+        return f"{letter}={decimal_text(units, per_one=per_one)}"
+
+    if old.caps is None or new.caps is None:
+        return "none, now some" if old.caps is None else "some, now none"
+    rows = [
+        ("lifetime", old.caps.lifetime, new.caps.lifetime, old.measure.letter, NANO),
+        ("calendar-year", old.caps.calendar_year, new.caps.calendar_year, old.measure.letter, NANO),
+        ("release", old.caps.release, new.caps.release, old.measure.letter, NANO),
+        (
+            "delta kept for key selection",
+            old.caps.delta_lifetime_atto,
+            new.caps.delta_lifetime_atto,
+            "δ",
+            ATTO,
+        ),
+    ]
+    return "; ".join(
+        f"{name} {text(before, letter, per_one)}, now {text(after, letter, per_one)}"
+        for name, before, after, letter, per_one in rows
+        if before != after
+    )

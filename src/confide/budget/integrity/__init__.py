@@ -1,0 +1,1 @@
+"""Whether a ledger is what it was: anchor, checkpoints, inspection."""

@@ -1,0 +1,1 @@
+"""Areas: outlines, and areas within areas."""

@@ -1,0 +1,1 @@
+"""policy.yaml: what one institution allows."""

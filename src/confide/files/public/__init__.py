@@ -1,0 +1,1 @@
+"""Public tables beside a study, and which files are never public."""

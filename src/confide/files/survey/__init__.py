@@ -1,0 +1,1 @@
+"""survey.yaml, and true answers on a device."""

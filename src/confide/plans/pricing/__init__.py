@@ -1,0 +1,1 @@
+"""What is paid for how much error: who gets which share, and which noise."""

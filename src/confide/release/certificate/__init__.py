@@ -1,0 +1,1 @@
+"""The certificate: what was promised, what it cost, in fields and in sentences."""

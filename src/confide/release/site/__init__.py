@@ -1,0 +1,1 @@
+"""What a site holds: keys, its ledger's pin, sealed files, snapshots, incidents."""

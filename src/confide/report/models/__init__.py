@@ -1,0 +1,1 @@
+"""Cards of models and jobs."""

@@ -1,0 +1,27 @@
+"""Which layout a statistic's table has in the report, and what is said below each of them."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from confide.drawing.asking import Asking
+from confide.drawing.cells import cells_of
+from confide.drawing.shown import Shown
+from confide.drawing.words import Words
+from confide.plans.plan import Statistic
+from confide.report.pages.table import shown
+from confide.report.wording.cut import cut_text
+from confide.statistics.registry import kind_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
+
+def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
+    """Return the table of a statistic, in the layout that readers of its kind expect."""
+    own, cells = kind_of(statistic).table, cells_of(release.of(statistic))
+    if own is None or not cells:
+        found = shown(release, statistic, words=words)
+    else:
+        found = own(statistic, cells, Asking(dataset=release.plan.dataset, words=words))
+    cut = cut_text(statistic, plan=release.plan, cells=cells, words=words)
+    return replace(found, notes=(*found.notes, *cut))

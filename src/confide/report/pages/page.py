@@ -1,0 +1,285 @@
+"""The report: one HTML file that stands alone, for screens, printers and screen readers.
+
+No script, no request to anywhere: figures are inline SVG, styles are inline, and a content security
+policy says so to the browser.  Every text from files or data goes through :mod:`markup`.
+
+*Privacy:* a function of the release alone; the same release gives the same bytes.
+
+References:
+    [WCAG22] W3C. Web content accessibility guidelines 2.2. 2023. https://www.w3.org/TR/WCAG22/
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from confide.budget.ledger import Scope
+from confide.drawing.charts.figure import Plate
+from confide.drawing.markup import Html, isolated, tag, trusted
+from confide.drawing.numbers import clean
+from confide.drawing.words import Words
+from confide.plans.plan import Statistic
+from confide.release.certificate.certificate import shown_loss
+from confide.release.noisy import shows_noisy
+from confide.report.pages.document import document
+from confide.report.pages.page_parts import (
+    facts_part,
+    figure_part,
+    header_part,
+    plain_table,
+    points,
+    software_part,
+    table_part,
+)
+from confide.report.wording.gauges import gauge, line_texts, scope_text
+from confide.report.wording.guarantee import (
+    ChargeLine,
+    cap_loss,
+    charge_lines,
+    guarantee,
+)
+from confide.report.wording.odds_words import (
+    adjacency_text,
+    loss_text,
+    meaning_of,
+    odds_sentences,
+    shown_at,
+)
+from confide.report.wording.section import StatisticSection, section
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
+
+def page(
+    release: "Release",
+    *,
+    figures: Mapping[str, Sequence[Plate]],
+    words: Words,
+) -> str:
+    """Return the whole HTML document.
+
+    Args:
+        release: What is reported.
+        figures: By id of the statistic; one that has none published nothing.
+        words: Language.
+    """
+    plan = release.plan
+    sections = [section(release, statistic, words=words) for statistic in plan.statistics]
+    title = clean(plan.study.title or plan.study.id, most=160)
+    body = tag(
+        "div",
+        _header(release, title=title, words=words),
+        _summary(release, words=words),
+        _contents(sections, words=words),
+        tag(
+            "main",
+            [
+                _statistic(
+                    release,
+                    statistic,
+                    place=place,
+                    said=said,
+                    drawn=figures.get(statistic.id, ()),
+                    words=words,
+                )
+                for place, (statistic, said) in enumerate(
+                    zip(plan.statistics, sections, strict=True), start=1
+                )
+            ],
+            _guarantee(release, words=words),
+            _accounting(release, words=words),
+            facts_part(release, words=words),
+            _verify(release, words=words),
+            software_part(release, words=words),
+        ),
+        tag("footer", tag("p", words.say("page.note"))),
+        class_="sheet",
+    )
+    return document(body, title=title, language=words.language)
+
+
+def _header(release: "Release", *, title: str, words: Words) -> Html:
+    certificate = release.certificate
+    entry = str(certificate["accounting"]["entry"])
+    facts = [
+        ("page.issued", _moment(str(certificate["issued"]), words=words)),
+        ("page.certificate", words.say("page.ledger-entry", entry=entry)),
+    ]
+    return header_part(release, facts, what="page.what", title=title, words=words)
+
+
+def _moment(text: str, *, words: Words) -> str:
+    """Return a UTC time of the ledger to the minute; any other text as it is."""
+    date, _, time = text.partition("T")
+    if not time.endswith("Z"):
+        return text
+    return words.say("moment.issued", date=date, time=time[:5])
+
+
+def _summary(release: "Release", *, words: Words) -> Html:
+    plan = release.plan
+    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
+    meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
+    odds = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
+    lines = charge_lines(release.certificate)
+    return tag(
+        "section",
+        tag("h2", words.say("page.summary"), id="privacy"),
+        tag("p", loss_text(shown_loss(plan), words=words), class_="loss"),
+        tag("p", adjacency_text(unit, adjacency=adjacency, words=words), class_="unit"),
+        tag("ul", [tag("li", sentence) for sentence in odds]),
+        tag("ul", [_gauge_line(release, line, words=words) for line in lines], class_="gauges"),
+        tag(
+            "p",
+            [
+                tag("span", tag("span", class_=f"swatch {kind}"), words.say(f"gauge.{kind}"))
+                for kind in ("before", "amount", "free")
+            ],
+            class_="key",
+        ),
+        class_="card",
+        aria_labelledby="privacy",
+    )
+
+
+def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
+    _, amount, _, cap = line_texts(line)
+    letter = "δ" if line.scope is Scope.LIFETIME_DELTA else release.plan.dataset.measure.letter
+    text = f"{letter} {amount} {words.say('gauge.legend', cap=cap)}"
+    return tag(
+        "li",
+        tag("span", isolated(scope_text(line, words=words))),
+        gauge(line, words=words),
+        tag("span", text, class_="figure"),
+    )
+
+
+def _contents(sections: Sequence[StatisticSection], *, words: Words) -> Html:
+    items = [(f"s{place}", said.title) for place, said in enumerate(sections, start=1)]
+    items += [
+        ("guarantee", words.say("guarantee.title")),
+        ("accounting", words.say("page.accounting")),
+        ("facts", words.say("page.facts")),
+        ("verify", words.say("page.verify")),
+    ]
+    links = [tag("li", tag("a", isolated(text), href=f"#{name}")) for name, text in items]
+    heading = words.say("page.contents")
+    return tag("nav", tag("h2", heading, id="contents"), tag("ol", links), aria_label=heading)
+
+
+def _statistic(
+    release: "Release",
+    statistic: Statistic,
+    *,
+    place: int,
+    said: StatisticSection,
+    drawn: Sequence[Plate],
+    words: Words,
+) -> Html:
+    name = f"s{place}"
+    files = words.say(
+        "page.files",
+        csv=f"tables/{statistic.id}.csv",
+        parquet=f"tables/{statistic.id}.parquet",
+        svg=f"figures/{statistic.id}.svg",
+        png=f"figures/{statistic.id}.png",
+    )
+    return tag(
+        "section",
+        tag("h2", isolated(said.title), id=name),
+        tag("p", isolated(said.about), class_="about"),
+        tag("p", isolated(said.headline), class_="headline"),
+        [tag("p", flag, class_="flag") for flag in said.flags],
+        figure_part(drawn, said=said, name=name, words=words),
+        table_part(release, statistic, name=name, title=said.title, words=words),
+        tag(
+            "div",
+            points(words.say("fit.title"), said.fit),
+            points(words.say("unfit.title"), said.unfit),
+            class_="two",
+        ),
+        _folded(words.say("bounded.title"), said.bounded),
+        _folded(words.say("cost.title"), said.cost),
+        tag("p", files, class_="note"),
+        aria_labelledby=name,
+    )
+
+
+def _folded(title: str, sentences: Sequence[str]) -> Html:
+    """Return sentences that open on a click, and in print."""
+    items = [tag("li", isolated(sentence)) for sentence in sentences]
+    return tag("details", tag("summary", tag("h3", title)), tag("ul", items))
+
+
+def _guarantee(release: "Release", *, words: Words) -> Html:
+    promised = guarantee(release.plan, certificate=release.certificate, words=words)
+    return tag(
+        "section",
+        tag("h2", words.say("guarantee.title"), id="guarantee"),
+        [tag("p", isolated(sentence)) for sentence in promised.promise],
+        points(words.say("guarantee.odds-title"), promised.odds),
+        points(words.say("guarantee.group-title"), promised.groups),
+        points(words.say("guarantee.relies-title"), promised.relies),
+        points(words.say("guarantee.not-title"), promised.excluded),
+        aria_labelledby="guarantee",
+    )
+
+
+def _continued(release: "Release", *, words: Words) -> Html:
+    """Return the sentence of a release that an earlier entry was charged for; else nothing."""
+    earlier = release.certificate["accounting"].get("continues")
+    if earlier is None:
+        return trusted("")
+    return tag("p", words.say("page.continues", entry=str(earlier)))
+
+
+def _accounting(release: "Release", *, words: Words) -> Html:
+    head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
+    rows = [
+        [
+            isolated(scope_text(line, words=words)),
+            *line_texts(line),
+            _cap_text(release, line, words=words),
+        ]
+        for line in charge_lines(release.certificate)
+    ]
+    entry = release.certificate["accounting"]
+    said = words.say(
+        "page.entry", entry=str(entry["entry"]), letter=release.plan.dataset.measure.letter
+    )
+    return tag(
+        "section",
+        tag("h2", words.say("page.accounting"), id="accounting"),
+        tag("p", words.say("page.accounting-text")),
+        _continued(release, words=words),
+        tag("p", said),
+        plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
+        tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),
+        aria_labelledby="accounting",
+    )
+
+
+def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
+    """Return a cap as ε and δ; a cap of δ has none."""
+    dataset = release.plan.dataset
+    if line.scope is Scope.LIFETIME_DELTA:
+        return ""
+    loss = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+    return loss_text(loss, words=words)
+
+
+def _verify(release: "Release", *, words: Words) -> Html:
+    key = str(release.certificate["issuer"]["key"])
+    steps = words.each("page.verify-steps")
+    said = words.say("page.verify-withheld")
+    withheld = () if shows_noisy(release.plan.study) else (tag("p", said),)
+    return tag(
+        "section",
+        tag("h2", words.say("page.verify"), id="verify"),
+        tag("ol", [tag("li", step) for step in steps]),
+        tag("p", words.say("page.key"), ": ", tag("code", key)),
+        tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
+        tag("p", words.say("page.verify-text")),
+        *withheld,
+        aria_labelledby="verify",
+    )

@@ -1,0 +1,155 @@
+"""Parts that pages of releases share: figure, table, lists, facts taken as public, software."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from confide.drawing.cells import cells_of
+from confide.drawing.charts.figure import Plate
+from confide.drawing.charts.render import inline
+from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
+from confide.drawing.numbers import clean, percent
+from confide.drawing.quantities import covers_text
+from confide.drawing.words import Words
+from confide.plans.plan import Statistic
+from confide.report.pages.layouts import laid_out
+from confide.report.pages.table import html_table
+from confide.report.wording.methods import fact_texts
+from confide.report.wording.section import StatisticSection
+from confide.statistics.registry import kind_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
+
+def header_part(
+    release: "Release", facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
+) -> Html:
+    """Return the head of a page: what it is, title, purpose, and the facts that are not empty.
+
+    Args:
+        release: Whose data, study and issuer stand first.
+        facts: More, by key.
+        what: Key of what the page is.
+        title: Of the page.
+        words: Language.
+    """
+    plan, issuer = release.plan, release.certificate["issuer"]
+    shared = (
+        ("page.dataset", plan.dataset.id),
+        ("page.snapshot", plan.dataset.snapshot),
+        ("page.period", plan.study.period),
+        ("page.audience", plan.study.audience),
+        ("page.issuer", str(issuer["organisation"])),
+    )
+    return tag(
+        "header",
+        tag("p", words.say(what), class_="kicker"),
+        tag("h1", isolated(title)),
+        tag("p", isolated(clean(release.plan.study.purpose, most=600)), class_="lead"),
+        tag(
+            "dl",
+            [
+                tag("div", tag("dt", words.say(key)), tag("dd", isolated(clean(value, most=160))))
+                for key, value in (*shared, *facts)
+                if value
+            ],
+            class_="facts",
+        ),
+    )
+
+
+def figure_part(
+    drawn: Sequence[Plate], *, said: StatisticSection, name: str, words: Words
+) -> Sequence[Html]:
+    """Return the figures of a statistic with their text alternatives, or that there is none."""
+    if not drawn:
+        return [tag("p", words.say("page.no-figure"), class_="note")]
+    return [
+        _figure(plate, said=said, name=f"{name}f{place}" if place else name, words=words)
+        for place, plate in enumerate(drawn)
+    ]
+
+
+def _figure(plate: Plate, *, said: StatisticSection, name: str, words: Words) -> Html:
+    figure = plate.figure
+    if plate.drawing is None:
+        return tag("p", words.say("page.figure-failed", title=figure.title), class_="note")
+    alt = figure.alt or words.say("page.figure-alt", title=figure.title, headline=said.headline)
+    image = trusted(inline(plate.drawing.untitled, name=name))
+    return tag(
+        "figure",
+        tag("h3", isolated(figure.title)) if figure.alt else "",
+        tag("div", image, role="img", aria_label=alt),
+        tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
+    )
+
+
+def table_part(
+    release: "Release", statistic: Statistic, *, name: str, title: str, words: Words
+) -> Html:
+    """Return the table of one statistic, with what its intervals cover."""
+    cells = cells_of(release.of(statistic))
+    if not cells:
+        return Html()
+    table = laid_out(release, statistic, words=words)
+    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
+    level = percent(cells[0].level)
+    caption = (
+        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
+        if table.numbers
+        else title
+    )
+    caption = caption.replace("?.", "?")  # a title that asks needs no full stop
+    return tag(
+        "div",
+        tag("h3", words.say("page.table")),
+        tag("p", isolated(caption), class_="caption"),
+        html_table(table, name=f"{name}t", words=words),
+        _chosen(statistic, cells=len(cells), words=words),
+    )
+
+
+def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+    """Return the note that goes with a table of the numbers that one cites."""
+    key = kind_of(statistic).cited_note(statistic)
+    return tag("p", words.say(key, numbers=f"{cells:,}"), class_="note") if key else ""
+
+
+def points(title: str, sentences: Sequence[str]) -> Html:
+    """Return a titled list of sentences."""
+    items = [tag("li", isolated(sentence)) for sentence in sentences]
+    return tag("div", tag("h3", title), tag("ul", items))
+
+
+def facts_part(release: "Release", *, words: Words) -> Html:
+    """Return the table of every fact that was taken as public."""
+    head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
+    facts = release.certificate["data"]["facts-taken-as-public"]
+    rows = [
+        [isolated(clean(text, most=300)) for text in fact_texts(fact, words=words)]
+        for fact in facts
+    ]
+    return tag(
+        "section",
+        tag("h2", words.say("page.facts"), id="facts"),
+        tag("p", words.say("page.facts-text")),
+        plain_table(head, rows, labels=3),
+        aria_labelledby="facts",
+    )
+
+
+def software_part(release: "Release", *, words: Words) -> Html:
+    """Return which software made it."""
+    software = release.certificate["software"]
+    items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
+    return tag(
+        "section",
+        tag("h2", words.say("page.software"), id="software"),
+        tag("ul", items),
+        aria_labelledby="software",
+    )
+
+
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:
+    """Return a small table; columns after the first ``labels`` are numbers."""
+    return rows_of_texts(head, rows, numbers=range(labels, len(head)))

@@ -1,0 +1,1 @@
+"""Pages and figures of a policy: what fits, what conflicts, what a year would be like."""

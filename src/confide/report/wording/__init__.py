@@ -1,0 +1,1 @@
+"""What is said of a release, in sentences and numbers."""

@@ -1,0 +1,125 @@
+"""What a statistic is, in words: its title, the names of its groups, and how many it counts.
+
+*Privacy:* reads plan and noisy payload.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from confide.drawing.asking import Asking
+from confide.drawing.conditions import condition_text
+from confide.drawing.numbers import clean, fixed
+from confide.drawing.words import Words
+from confide.plans.mechanisms import additive, vector
+from confide.plans.plan import Measurement, Plan, Statistic
+from confide.release.noisy import NoisyAggregates
+from confide.statistics.registry import kind_of
+from confide.tables.aggregates.shapes import Totalled
+from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.filter import Everything
+from confide.tables.schema import Dataset
+
+
+def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return the given title of a statistic, or one made from what it asks."""
+    given = str(getattr(statistic, "title", ""))
+    if given:
+        return clean(given, most=120)
+    title = _made(statistic, plan=plan, words=words)
+    others = [other for other in plan.statistics if other.id != statistic.id]
+    if all(getattr(o, "title", "") or _made(o, plan=plan, words=words) != title for o in others):
+        return title
+    return words.say("title.same", title=title, id=clean(statistic.id))
+
+
+def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return what a statistic asks, with its groups and its condition."""
+    kind, asking = kind_of(statistic), _asking(statistic, plan=plan, words=words)
+    subject = kind.title(statistic, asking)
+    by = getattr(statistic, "by", ())
+    if by and not kind.titled_with_groups:
+        subject = words.say("title.by", subject=subject, groups=asking.listed(by))
+    if asking.condition and not kind.titled_with_condition:
+        subject = words.say("title.with", subject=subject, condition=asking.condition)
+    return clean(subject, most=160)
+
+
+def _asking(statistic: Statistic, *, plan: Plan, words: Words) -> Asking:
+    where = getattr(statistic, "where", Everything())
+    condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
+    return Asking(dataset=plan.dataset, words=words, condition=condition)
+
+
+def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return the names of a statistic's groups, for axes and table heads."""
+    asking = _asking(statistic, plan=plan, words=words)
+    return kind_of(statistic).groups(statistic, asking)
+
+
+def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:
+    """Return the title of a value axis: what is measured, with its unit."""
+    return kind_of(statistic).axis(statistic, clean(words.unit(unit)), words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """How many were counted over all groups, by the noisy counts.
+
+    Attributes:
+        value: Sum of the noisy counts.
+        deviation: Standard deviation of its noise.
+        once: Whether a privacy unit is in at most one cell with one row, so that it is a number of
+            units.
+    """
+
+    value: int
+    deviation: float
+    once: bool
+
+
+def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
+    """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    if kind_of(statistic).own_total:
+        return None
+    found: list[Total] = []
+    for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
+        each = _worth(measurement, noisy.plan.dataset)
+        if measurement.statistic != statistic.id or each is None:
+            continue
+        numbers = vector(values)
+        spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
+        total = round(Fraction(sum(numbers), each))
+        found.append(Total(value=total, deviation=spread, once=_once(measurement)))
+    least = min(found, key=lambda each: each.deviation, default=None)
+    house = noisy.plan.study.small_cells
+    if least is None or house is None:
+        return least
+    if least.value < house.rule.least:
+        return None
+    return replace(least, value=house.rule.rounded(least.value))
+
+
+def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
+    """Return what one row adds to the sum of all coordinates; None if that depends on the row."""
+    aggregate = measurement.aggregate
+    return aggregate.worth(dataset) if isinstance(aggregate, Totalled) else None
+
+
+def _once(measurement: Measurement) -> bool:
+    match measurement.aggregate.bounds:
+        case CellBound(max_cells=1, max_rows_per_cell=1) | RowBound(max_rows=1) | OneEvent():
+            return True
+        case _:
+            return False
+
+
+def total_text(total: Total) -> str:
+    """Return a total to as many digits as its noise leaves.
+
+    Example:
+        >>> total_text(Total(value=6003, deviation=14.2, once=True))
+        '6,000'
+    """
+    step = 10 ** max(0, math.floor(math.log10(max(1.0, total.deviation))))
+    return fixed(round(max(0, total.value) / step) * step, decimals=0)

@@ -1,0 +1,212 @@
+"""The guarantee of a release, printed from its plan and certificate; never written by hand.
+
+*Privacy:* states ε only with its unit, adjacency, window and δ.  The transcript's bound is the
+lifetime cap: the ledger refuses whatever would pass it, so it holds for everything that was and
+will be issued under it.
+
+References:
+    [KS14] Kasiviswanathan, Smith. On the "semantics" of differential privacy. JPC 6(1), 2014.
+        https://doi.org/10.29012/jpc.v6i1.634
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from confide.budget.ledger import Scope
+from confide.budget.policy.policy import Policy
+from confide.drawing.numbers import clean, epsilon_text, power_text
+from confide.drawing.words import Words
+from confide.plans.canonical import Json
+from confide.plans.plan import Plan
+from confide.privacy.amount import NANO
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
+from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
+from confide.report.wording.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
+from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """What is promised, in sentences.
+
+    Attributes:
+        promise: The definition with this release's numbers, and those of the whole transcript.
+        odds: What that means for a guess about one privacy unit.
+        groups: The promise to several people.
+        relies: What it relies on.
+        excluded: What it does not promise.
+    """
+
+    promise: tuple[str, ...]
+    odds: tuple[str, ...]
+    groups: tuple[str, ...]
+    relies: tuple[str, ...]
+    excluded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargeLine:
+    """One charge of a certificate, as exact numbers.
+
+    Attributes:
+        scope: Which cap.
+        period: Year of a yearly cap; else empty.
+        before: Spent before the release.
+        amount: Charged for it.
+        after: Spent after it.
+        cap: The most that may be spent.
+    """
+
+    scope: Scope
+    period: str
+    before: Fraction
+    amount: Fraction
+    after: Fraction
+    cap: Fraction
+
+
+def charge_lines(certificate: Json) -> tuple[ChargeLine, ...]:
+    """Return the charges of a certificate, in the order of the ledger."""
+    lines = []
+    for charge in certificate["accounting"]["charges"]:
+        scope, _, period = str(charge["scope"]).partition("/")
+        before, amount, after, cap = (
+            Fraction(charge[name]) for name in ("before", "amount", "after", "cap")
+        )
+        lines.append(
+            ChargeLine(
+                scope=Scope(scope),
+                period=period,
+                before=before,
+                amount=amount,
+                after=after,
+                cap=cap,
+            )
+        )
+    return tuple(lines)
+
+
+def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
+    """Return the guarantee of a release under the caps that its certificate quotes."""
+    dataset = plan.dataset
+    shown = shown_loss(plan)
+    unit, adjacency = dataset.unit.entity, dataset.adjacency
+    promise = [
+        words.say(
+            "guarantee.promise",
+            dataset=clean(dataset.id),
+            adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
+            **epsilon_delta(shown),
+        )
+    ]
+    if isinstance(plan.loss, ZeroConcentratedDP):
+        rho = epsilon_text(plan.loss.rho)
+        promise.append(words.say("guarantee.rho", rho=rho, delta=power_text(dataset.delta)))
+    promise += _windows(certificate, dataset=dataset, words=words)
+    promise += patient_promises(dataset, words=words)
+    excluded = words.each("guarantee.not")
+    if dataset.unit.entity is Entity.EVENT:
+        excluded = (words.say("guarantee.event-only"), *excluded)
+    if dataset.unit.entity is Entity.EDGE:
+        excluded = (words.say("guarantee.edge-only"), *excluded)
+    if dataset.unit.entity is Entity.HOSPITAL:
+        excluded = (words.say("guarantee.hospital-only"), *excluded)
+    return Guarantee(
+        promise=tuple(promise),
+        odds=odds_sentences(
+            meaning_of(plan.loss, delta=dataset.delta),
+            unit=unit,
+            adjacency=adjacency,
+            words=words,
+        ),
+        groups=tuple(_group(plan, size=size, words=words) for size in GROUP_SIZES),
+        relies=words.each("guarantee.relies"),
+        excluded=excluded,
+    )
+
+
+def epsilon_delta(loss: ApproxDP | PureDP) -> dict[str, str]:
+    """Return the texts of ε and δ.
+
+    Example:
+        >>> epsilon_delta(PureDP(epsilon=Fraction(1, 2)))
+        {'epsilon': '0.5', 'delta': '0'}
+    """
+    delta = loss.delta if isinstance(loss, ApproxDP) else Fraction(0)
+    return {"epsilon": epsilon_text(loss.epsilon), "delta": power_text(delta)}
+
+
+def cap_loss(cap: Fraction, *, of: Dataset | Policy) -> PrivacyLoss:
+    """Return the loss that a cap allows, with all of the δ that selections may spend beside it."""
+    match of.measure:
+        case Measure.ZCDP:
+            return ZeroConcentratedDP(rho=cap, delta=of.selection_delta)
+        case Measure.PURE if of.selection_delta > 0:
+            return ApproxDP(epsilon=cap, delta=of.selection_delta)
+        case Measure.PURE:
+            return PureDP(epsilon=cap)
+        case _:
+            assert_never(of.measure)
+
+
+def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
+    said, yearly = [], False
+    for line in charge_lines(certificate):
+        match line.scope:
+            case Scope.LIFETIME:
+                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+                said.append(
+                    words.say(
+                        "guarantee.transcript",
+                        lineage=clean(dataset.lineage),
+                        **epsilon_delta(shown),
+                    )
+                )
+            case Scope.CALENDAR_YEAR:
+                yearly = True
+                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+                said.append(
+                    words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
+                )
+            case (
+                Scope.RELEASE | Scope.LIFETIME_DELTA | Scope.ROLLING | Scope.PROJECT | Scope.ANALYST
+            ):
+                pass
+            case _:
+                assert_never(line.scope)
+    return said if yearly else [*said, words.say("guarantee.no-year")]
+
+
+def patient_promises(dataset: Dataset, *, words: Words) -> list[str]:
+    """Return the promises that leaving patients out keeps, each under its own cap."""
+    return [
+        words.say(
+            "guarantee.patients",
+            window=words.say(f"guarantee.patients-{cap.window.value}"),
+            **epsilon_delta(
+                shown_at(cap_loss(Fraction(cap.nano, NANO), of=dataset), delta=dataset.delta)
+            ),
+        )
+        for cap in dataset.patients
+    ]
+
+
+def _group(plan: Plan, *, size: int, words: Words) -> str:
+    loss = shown_group_loss(plan, size=size)
+    if loss is None:
+        return words.say("guarantee.group-none", size=str(size))
+    match plan.dataset.unit.entity:
+        case Entity.PATIENT:
+            key = "guarantee.group"
+        case Entity.EVENT:
+            key = "guarantee.group-event"
+        case Entity.EDGE:
+            key = "guarantee.group-edge"
+        case Entity.HOSPITAL:
+            key = "guarantee.group-hospital"
+        case other:
+            assert_never(other)
+    return words.say(key, size=str(size), **epsilon_delta(loss))

@@ -1,0 +1,162 @@
+"""What a report says of one statistic: headline, fit, bounds, cost and flags, as plain sentences.
+
+*Privacy:* a function of plan and release.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from confide.drawing.cells import Cell, cells_of
+from confide.drawing.conditions import label
+from confide.drawing.numbers import epsilon_text, percent
+from confide.drawing.population import about
+from confide.drawing.words import Words
+from confide.plans.estimates import PATIENTS_LEFT_OUT, Covers
+from confide.plans.plan import Plan, Statistic, charged_loss
+from confide.privacy.amount import NANO
+from confide.privacy.loss import PrivacyLoss
+from confide.report.wording.bounding import bounded, kept_text
+from confide.report.wording.cut import cut_text
+from confide.report.wording.describe import title_of
+from confide.report.wording.odds_words import loss_text, shown_at
+from confide.statistics.kind import Kind
+from confide.statistics.registry import kind_of
+from confide.tables.bound_contributions import CellBound, RowBound
+from confide.tables.survey_weight import weight_of
+
+if TYPE_CHECKING:
+    from confide.report.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticSection:
+    """The words of one statistic.
+
+    Attributes:
+        title: As given, or made from what it asks.
+        about: Whom it is about.
+        headline: Its main number.
+        fit: What it may be used for.
+        unfit: What it may not.
+        bounded: How one unit's influence was bounded, and by which noise it is hidden.
+        cost: What it cost.
+        flags: Explanations of the flags that occur.
+    """
+
+    title: str
+    about: str
+    headline: str
+    fit: tuple[str, ...]
+    unfit: tuple[str, ...]
+    bounded: tuple[str, ...]
+    cost: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def section(release: "Release", statistic: Statistic, *, words: Words) -> StatisticSection:
+    """Return the words of one statistic of a release."""
+    plan, kind = release.plan, kind_of(statistic)
+    cells = cells_of(release.of(statistic))
+    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
+    said = {flag for each in release.of(statistic) for flag in each.flags}
+    flags |= dict.fromkeys(flag for flag in PATIENTS_LEFT_OUT if flag in said)
+    return StatisticSection(
+        title=title_of(statistic, plan=plan, words=words),
+        about=_about(statistic, plan=plan, words=words),
+        headline=" ".join(
+            (
+                headline(cells, kind=kind, words=words),
+                *cut_text(statistic, plan=plan, cells=cells, words=words),
+                *assumed(statistic, words=words),
+            )
+        ),
+        fit=words.each(f"fit.{kind.name}", **kind.fit(statistic, cells, words)),
+        unfit=(
+            *_noise_only(cells, words=words),
+            *words.each(f"unfit.{kind.name}", **kind.unfit(statistic, cells, words)),
+        ),
+        bounded=bounded(statistic, plan=plan, words=words),
+        cost=cost(statistic, plan=plan, words=words),
+        flags=(
+            *(words.say(f"flag.{flag}.long") for flag in flags),
+            *_nothing(cells, words=words),
+        ),
+    )
+
+
+def assumed(statistic: Statistic, *, words: Words) -> tuple[str, ...]:
+    """Return what the intervals of a statistic take for granted, if anything."""
+    key = kind_of(statistic).assumes
+    return (words.say(key),) if key else ()
+
+
+def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
+    """Return whom a statistic is about, what is kept of them, and whether weights are used."""
+    told = about(statistic, plan=plan, words=words)
+    table = str(getattr(statistic, "table", ""))
+    bounds = plan.of(statistic.id)[0].aggregate.bounds
+    if (
+        isinstance(bounds, RowBound | CellBound)
+        and not plan.dataset.table(table).one_row_per_patient
+    ):
+        told = words.say("about.kept", about=told, kept=kept_text(bounds, words=words))
+    weight = weight_of(table, dataset=plan.dataset)
+    if weight is None:
+        return told
+    key = "weighting.weighted" if kind_of(statistic).weighted else "weighting.unweighted"
+    return words.say(key, about=told, weight=label(weight.column))
+
+
+def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that all reach zero, as those of no rows do."""
+    ends = [cell.outer for cell in cells if cell.value is not None and cell.outer is not None]
+    if any(cell.outer is None for cell in cells if cell.value is not None):
+        return ()  # a test may well find no difference
+    if not ends or any(low > 0 or high < 0 for low, high in ends):
+        return ()
+    return (words.say("flag.nothing.long"),)
+
+
+def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the warning that goes with intervals that no sampling is part of."""
+    if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
+        return ()
+    return (words.say("unfit.noise-only"),)
+
+
+def headline(cells: Sequence[Cell], *, kind: Kind, words: Words) -> str:
+    """Return the main number of a statistic in one sentence."""
+    if kind.chooses or any(cell.value is not None for cell in cells):
+        return kind.headline(cells, words)
+    return words.say(kind.nothing)
+
+
+def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
+    """Return the loss of one statistic taken by itself."""
+    measurements = plan.of(statistic.id)
+    return charged_loss(
+        sum(m.nano for m in measurements),
+        atto=sum(m.atto for m in measurements),
+        measure=plan.dataset.measure,
+    )
+
+
+def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return what one statistic cost: its share, and its loss by itself."""
+    nano = sum(measurement.nano for measurement in plan.of(statistic.id))
+    loss = statistic_loss(statistic, plan=plan)
+    shown = shown_at(loss, delta=plan.dataset.delta)
+    return (
+        words.say(
+            "cost.share",
+            share=percent(Fraction(nano, plan.nano)),
+            letter=plan.dataset.measure.letter,
+            amount=epsilon_text(Fraction(nano, NANO)),
+        ),
+        words.say(
+            "cost.equivalent",
+            loss=loss_text(shown, words=words),
+        ),
+    )

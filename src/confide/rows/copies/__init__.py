@@ -1,0 +1,1 @@
+"""Prepared copies: where they are, what they hold, and when one is used."""

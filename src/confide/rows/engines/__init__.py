@@ -1,0 +1,1 @@
+"""The engine that reads: DuckDB, and what it tells a steward."""

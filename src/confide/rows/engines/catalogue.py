@@ -1,0 +1,89 @@
+"""Where declared tables lie, asked of the engine's catalogue: names and types, and nothing else.
+
+*Privacy:* queries are bound and never run.  Running even ``LIMIT 0`` plans a scan, and planning
+looks at what a file says of its own cells.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from confide.rows.cells.build import STAR, select
+from confide.rows.cells.hardening import ATTACHED
+from confide.rows.cells.layout import Found, Layout, Located, ids_of
+from confide.rows.cells.physical import COMPUTED, octets_of
+from confide.rows.cells.session import dropping_messages
+from confide.rows.sources.opened import Opened, Scan
+from confide.rows.sources.prepare import in_catalog
+from confide.tables.schema import Dataset
+
+
+def found_layout(
+    connection: Any, *, opened: Opened, dataset: Dataset, withdrawn: bool = False
+) -> Layout:
+    """Return where the declared tables lie; the source is open and locked."""
+    relations, missing = dict(opened.relations), dict(opened.missing)
+    if opened.attach is not None:
+        relations, missing = in_catalog(
+            _stored(connection, "SELECT schema_name, table_name FROM duckdb_tables()"),
+            views=_stored(connection, "SELECT schema_name, view_name FROM duckdb_views()"),
+            database=ATTACHED,
+            dataset=dataset,
+            fold_case=opened.fold_case,
+        )
+    tables: dict[str, Located] = {}
+    for table in dataset.tables:
+        relation = relations.get(table.name)
+        if relation is None:
+            continue
+        columns: dict[str, Found] = {}
+        scan = opened.scans.get(table.name, Scan(relation=relation))
+        with dropping_messages() as failed:
+            columns = _columns(connection, scan, stored=opened.attach is not None)
+        if failed:
+            missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
+            continue
+        if opened.fold_case:
+            columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
+        tables[table.name] = Located(relation=relation, columns=columns, lines=scan.lines)
+    ids = ids_of(dataset, tables=tables)
+    return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
+
+
+def _stored(connection: Any, those: str) -> list[tuple[str, str]]:
+    """Return schema and name of what is stored in the attached file."""
+    rows = connection.execute(f"{those} WHERE database_name = $name", {"name": ATTACHED}).fetchall()
+    return [(str(schema), str(name)) for schema, name in rows]
+
+
+def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:
+    """Return the columns of a relation by name."""
+    query = select(STAR, of=scan.relation).sql("duckdb")
+    types: Mapping[str, str] = dict(scan.types)
+    if stored:
+        types = dict.fromkeys(_computed(connection, scan.relation), COMPUTED)
+    return {
+        str(name): Found.of(
+            name,
+            type_name=types.get(name, str(kind) if stored else _without_labels(str(kind))),
+            broken=scan.broken,
+            narrowed=scan.octets.get(name, 0) > octets_of(str(kind)),
+        )
+        for name, kind, *_ in connection.execute(f"DESCRIBE {query}").fetchall()
+    }
+
+
+def _without_labels(kind: str) -> str:
+    """Return the type of a column in memory: labels that were found in its rows are text."""
+    return "VARCHAR" if kind.startswith("ENUM(") else kind
+
+
+def _computed(connection: Any, relation: exp.Table) -> list[str]:
+    """Return the columns of a stored table that are computed when they are read."""
+    rows = connection.execute(
+        "SELECT column_name FROM duckdb_columns() WHERE is_generated AND database_name = $database"
+        " AND schema_name = $schema AND table_name = $table",
+        {"database": ATTACHED, "schema": relation.db, "table": relation.name},
+    ).fetchall()
+    return [str(name) for (name,) in rows]

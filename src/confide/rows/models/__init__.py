@@ -1,0 +1,1 @@
+"""Rows that answer the rounds of a model, in whole numbers."""

@@ -1,0 +1,1 @@
+"""Rows of patients, bounded and summed: statements that every SQL engine shares."""

@@ -1,0 +1,229 @@
+"""Declared tables as SELECTs over canonical integers, one row per person where that is declared.
+
+Names of the data appear only as quoted identifiers of the innermost SELECT; above it every name is
+ours: ``p`` the person, ``c0, c1, …`` the declared columns, ``h`` the place in the keyed order.
+
+*Privacy:* "one row per patient" is enforced, never assumed: of several rows the first in keyed
+order stays.  A fact of these data says nothing of their neighbour.
+
+References:
+    [McS09] McSherry. Privacy integrated queries. SIGMOD 2009.
+        https://doi.org/10.1145/1559845.1559850
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.privacy.unit import Entity
+from confide.rows.cells.build import (
+    STAR,
+    aliased,
+    at_most,
+    call,
+    equal,
+    left_join,
+    missing,
+    named,
+    nested,
+    num,
+    own,
+    present,
+    ranked,
+    select,
+)
+from confide.rows.cells.by_code import conditions, read_cell, read_value
+from confide.rows.cells.clean import (
+    canonical,
+    canonical_number,
+    cell_of,
+    listed,
+    looked_up,
+    nearest,
+    person,
+    quality,
+)
+from confide.rows.cells.identity import withdrawn_ids
+from confide.rows.cells.keyed_order import with_place, with_point
+from confide.rows.cells.layout import Layout
+from confide.rows.cells.stream import Summed
+from confide.rows.cells.words import limbs, placed, stored_words
+from confide.rows.copies.copies import Copies
+from confide.tables.schema import Dataset, Kind, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What one query can name; its common table expressions are collected in order.
+
+    Attributes:
+        dataset: Public facts.
+        layout: Where the tables lie.
+        copies: Prepared copies to read instead of the source, if there are.
+        quality: Tables whose cells are also judged as they came.
+        summed: By what the kept rows are added up.
+        named: Common table expressions by name, in order of use.
+        open_values: Per-patient values being compiled, to refuse circles.
+    """
+
+    dataset: Dataset
+    layout: Layout
+    copies: Copies | None = None
+    quality: frozenset[str] = frozenset()
+    summed: Summed = Summed.CELLS
+    named: dict[str, exp.Query] = field(default_factory=dict)
+    open_values: tuple[str, ...] = ()
+
+    @property
+    def per_event(self) -> bool:
+        """Whether the row itself is the privacy unit, so that no person is read."""
+        return self.dataset.unit.entity is Entity.EVENT
+
+
+def table_name(dataset: Dataset, table: Table) -> str:
+    """Return how queries call the rows of a declared table."""
+    return f"t{[other.name for other in dataset.tables].index(table.name)}"
+
+
+def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
+    """Name the cleaned rows of a table, with ``h`` and ``x`` when ordered or reduced.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
+    reduced = table.one_row_per_patient and not scope.per_event
+    name = table_name(scope.dataset, table)
+    if scope.copies is not None:
+        if name not in scope.named:
+            copies = copied(scope, table)
+            scope.named[name] = copies.rows(table, judged=judged(table, scope.quality))
+        return name
+    name += "o" if ordered or reduced else ""
+    if name not in scope.named:
+        rows = cleaned_rows(scope, table)
+        if ordered or reduced:
+            rows = _placed(scope, table, rows)
+        if reduced:
+            keys = [own("h"), *(own(f"c{i}") for i in range(len(table.columns)))]
+            keys += map(own, judged(table, scope.quality))
+            numbered = select(STAR, ranked(keys, by=("p",)), of=rows)
+            rows = select(STAR, of=numbered, where=[at_most(own("rk"), num(1))])
+        scope.named[name] = rows
+    return name
+
+
+def copied(scope: Scope, table: Table) -> Copies:
+    """Return the prepared copies, once the source holds a table as declared.
+
+    Raises:
+        ContractError: If it does not, or there are no copies.
+    """
+    scope.layout.located(table)
+    scope.layout.persons_of(table, dataset=scope.dataset)
+    if scope.copies is None:
+        raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
+    return scope.copies
+
+
+def person_ids(scope: Scope, table: Table) -> exp.Select:
+    """Return ``p`` of every row with a usable person id, looking at its codes and nothing else.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
+    scope.layout.located(table)
+    of_units = tuple(column for column in table.columns if column.units is not None)
+    return select(own("p"), of=cleaned_rows(scope, replace(table, columns=of_units)))
+
+
+def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
+    """Return ``p`` and ``c0, c1, …`` of who consents: every row of a person comes through here.
+
+    Of rows that have the codes and units of the table.  Those without a usable person id are
+    quarantined; of a contact either end decides.  With the event as privacy unit ids are looked at
+    once somebody withdrew consent, and no further.
+
+    Raises:
+        ContractError: If the table does not fit the source.
+    """
+    located = scope.layout.located(table)
+    raw: list[exp.Expr] = []
+    clean: list[exp.Expr] = []
+    joins: list[exp.Join] = []
+    floors: list[exp.Expr] = []
+    points: list[exp.Expr] = []
+    usable: list[exp.Expr] = []
+    for name, found in zip(
+        "pq", scope.layout.persons_of(table, dataset=scope.dataset), strict=False
+    ):
+        identity = named(person(cell_of(found), found=found, ids=scope.layout.ids), name)
+        raw.append(identity)
+        if not scope.per_event:
+            clean.append(own(name, "r"))
+        usable.append(present(own(name, "r")))
+        if scope.layout.withdrawn:
+            ids = select(identity, of=aliased(located.relation, "s"))
+            side = f"g{name}"
+            gone = nested(withdrawn_ids(ids, of=name), side)
+            joins.append(left_join(gone, on=equal(own(name, side), own(name, "r"))))
+            usable.append(missing(own(name, side)))
+    for index, column in enumerate(table.columns):
+        found = located.columns[column.source]
+        read = read_value(column, located=located)
+        if table.name in scope.quality:
+            seen = read_cell(column, located=located)
+            word = quality(seen, value=read, column=column, physical=found.physical)
+            raw.append(named(word, f"q{index}"))
+            clean.append(own(f"q{index}", "r"))
+        raw.append(named(read, f"r{index}"))
+        cell = own(f"r{index}", "r")
+        if column.kind is Kind.NUMBER:
+            floors.append(named(call("floor", own(f"r{index}")), f"f{index}"))
+            points.append(named(nearest(own(f"r{index}"), floor=own(f"f{index}")), f"g{index}"))
+            value = canonical_number(cell, point=own(f"g{index}", "r"), column=column)
+            clean.append(named(value, f"c{index}"))
+            continue
+        values = listed(column, physical=found.physical) if column.kind is Kind.CATEGORY else ()
+        if values:
+            side = f"l{index}"
+            joins.append(left_join(_codes(values, side), on=equal(own("t", side), cell)))
+            value = looked_up(cell, index=own("i", side), column=column)
+        else:
+            value = canonical(cell, column=column, physical=found.physical)
+        clean.append(named(value, f"c{index}"))
+    kept = conditions(table, located=located)
+    rows = select(*raw, of=aliased(located.relation, "s"), where=kept)
+    if points:  # level by level, so that nothing is computed twice
+        rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
+    return select(*clean, of=rows, alias="r", joins=joins, where=usable)
+
+
+def judged(table: Table, quality: frozenset[str]) -> tuple[str, ...]:
+    """Name the columns ``q0, q1, …`` that say how the cells of a table were as they came.
+
+    Rows of a person that are equal in all declared columns are ordered by all of them where one is
+    asked for, as prepared copies are; rows equal in these too are interchangeable.
+    """
+    return tuple(f"q{i}" for i in range(len(table.columns))) if table.name in quality else ()
+
+
+def _codes(values: Sequence[tuple[exp.Expr, int]], alias: str) -> exp.Expr:
+    """Return a code list to join; its codes are distinct by construction."""
+    pairs = [exp.Tuple(expressions=[code, num(index)]) for code, index in values]
+    names = exp.TableAlias(
+        this=exp.to_identifier(alias, quoted=True),
+        columns=[exp.to_identifier(name, quoted=True) for name in ("t", "i")],
+    )
+    return exp.Values(expressions=pairs, alias=names)
+
+
+def _placed(scope: Scope, table: Table, rows: exp.Select) -> exp.Select:
+    """Add the words ``k0, k1, …`` and ``h``, the place in the keyed order of what they say."""
+    words = stored_words(table, of="q")
+    rows = with_point(select(STAR, *words, of=rows), person="p", ids=scope.layout.ids)
+    columns = [own("p"), own("x"), *(own(f"c{i}") for i in range(len(table.columns)))]
+    columns += [own(f"k{i}") for i in range(len(words))]
+    columns += map(own, judged(table, scope.quality))
+    return select(*columns, placed(table), of=with_place(rows, limbs(table)))

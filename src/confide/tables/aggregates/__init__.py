@@ -1,0 +1,1 @@
+"""The shapes of exact vectors that measurements noise, and how far one patient moves each."""

@@ -1,0 +1,1 @@
+"""Conditions on rows, and what public facts say of them."""
