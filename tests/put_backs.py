@@ -2,11 +2,11 @@
 
 Copies are taken and put back in any order, policies with caps of every kind are adopted between,
 the signing key is replaced, the clock moves on, years are opened and days confirmed.  The anchor is
-whole; strangers only repeat lines of it.  So nothing that was ever granted may be forgotten, not by
-any counter, in any life; and the newest policy that ever held is in force, or waited for.
-Where policies name people, no act may ever again go without their officer, from the first on.
-Beside it other lineages change unit, measure and caps until their first charge: from then on they
-have those of that charge, whichever copies know of it.
+whole, or lost while the ledger is; strangers only repeat lines of it.  So nothing that was ever
+granted may be forgotten, not by any counter, in any life; and the newest policy that ever held is
+in force, or waited for. Where policies name people, no act may ever again go without their officer,
+from the first on. Beside it other lineages change unit, measure and caps until their first charge:
+from then on they have those of that charge, whichever copies know of it.
 """
 
 import contextlib
@@ -86,6 +86,7 @@ class Life:
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
         self.elsewhere = random.Random(self.seed + 1)
+        self.disks = random.Random(self.seed + 2)
         self.ledger = self.opened()
         self.ledger.register(terms(lifetime=90 * NANO, year=None, release=None))
 
@@ -129,6 +130,8 @@ class Life:
             if self.elsewhere.random() < 0.15:
                 with contextlib.suppress(PolicyError):
                     self.grow()
+            if self.disks.random() < 0.005:
+                self.lose_the_anchor()
             self.nothing_is_forgotten()
         self.ledger.close()
         self.ledger = self.opened()
@@ -317,6 +320,15 @@ class Life:
     def repeat_a_line(self) -> None:
         self.ledger.close()
         self.add_a_line()
+        self.ledger = self.opened()
+
+    def lose_the_anchor(self) -> None:
+        """The anchor is gone, the ledger is whole: an officer goes on, and all is known as
+        before."""
+        if self.ledger._journal.book.accepted:
+            return
+        self.ledger.close()
+        (self.folder / "anchor").unlink()
         self.ledger = self.opened()
 
     def add_a_line(self) -> None:

@@ -16,12 +16,13 @@ from pathlib import Path
 from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.growth import Step
+from confide.budget.integrity.lost_rows import units_in
 from confide.budget.ledger import ChargeRequest, Reservation
 from confide.budget.policy.counters import ROLLING, kind_of, shares, window_of
 from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import LedgerFrozenError, PolicyError
 from ledger_policies import cap, policy, uncapped
-from ledgers import LINEAGE, HandClock, SiteKey, amount_of, open_ledger, request
+from ledgers import LINEAGE, HandClock, SiteKey, amount_of, open_ledger, request, terms
 
 ACTS = {"reserve": 8, "move": 14, "grow": 4, "end": 2, "copy": 2, "put_back": 1.5, "confirm": 0.7}
 OPENING = Step(question="f" * 64, start=0, stop=1)
@@ -32,6 +33,18 @@ POLICY = policy(
     cap("each", "analyst", "lifetime", "80"),
     effective="2020-01-01",
 )
+
+
+ANOTHER = replace(terms(lifetime=90_000_000_000, year=None, release=None), lineage="south")
+"""Terms of a second data set of the same ledger."""
+
+
+def released_beside(ledger: ChainedLedger, key: str) -> int:
+    """Release something of the second data set; return what it cost."""
+    held = ledger.reserve(replace(request(key), lineage=ANOTHER.lineage))
+    ledger.start_reading(held)
+    ledger.publish(ledger.commit(held, payload=b"answer"))
+    return held.entry.amount.nano
 
 
 def free_step(opened: int, key: str) -> ChargeRequest:
@@ -120,6 +133,7 @@ class Life:
     hosts: Hosts
     seed: int
     many: int = 2
+    others: bool = False  # whether a second data set is used as well
     asked: int = 0
     copies: int = 0
     put_backs: int = 0
@@ -127,10 +141,14 @@ class Life:
     granted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     drawn: dict[str, dict[int, int]] = field(default_factory=dict)  # by hash of what opened it
     opened: dict[str, dict[str, int]] = field(default_factory=dict)  # what that was charged
+    beside: int = 0  # what was granted of another data set
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
+        self.elsewhere = random.Random(self.seed + 1)
         self.hosts.at(0).register(uncapped())
+        if self.others:
+            self.hosts.at(0).register(ANOTHER)
         self.hosts.at(0).desk.adopt(LINEAGE, policy=POLICY)
 
     def live(self, acts: int) -> "Life":
@@ -144,6 +162,8 @@ class Life:
                 self.end(host)
             except PolicyError:
                 continue  # a request that died, a release that another host is at
+            if self.others and self.elsewhere.random() < 0.3:
+                self.use_another_data_set(self.elsewhere.randrange(self.many))
         self.hosts.everybody_looks(self.many)
         self.nothing_is_forgotten()
         self.hosts.leave()
@@ -158,6 +178,8 @@ class Life:
         account = ledger._journal.book.accounts[LINEAGE]
         for name, units in wanted.items():
             assert account.holds(name).spent >= units, (self.seed, name)
+        spent = units_in(ledger._journal.book, lineage=ANOTHER.lineage, name="lifetime")
+        assert spent >= self.beside, (self.seed, ANOTHER.lineage)
         ledger.verify_chain()
 
     # --- acts ---
@@ -221,6 +243,14 @@ class Life:
         self.asked += 1
         amount = {"amount": Amount(nano=nano), "events_json": f"{nano}/0"}
         return replace(request(f"k{self.asked}"), step=step, **amount)
+
+    def use_another_data_set(self, host: int) -> None:
+        """Release something of a data set of which most rows are not."""
+        self.asked += 1
+        try:
+            self.beside += released_beside(self.hosts.at(host), f"s{self.asked}")
+        except LedgerFrozenError:
+            self.end(host)
 
     def hold(self, host: int, held: Reservation) -> None:
         self.held.setdefault(host, []).append((held, False))

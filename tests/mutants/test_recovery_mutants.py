@@ -13,7 +13,7 @@ from confide.budget.accounts.awaited import NOTHING
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.lost_lineages import LostLineage
 from confide.budget.chain.identity import Identity
-from confide.budget.integrity import inspection, lost_rows
+from confide.budget.integrity import book_head, inspection, lost_rows
 from confide.budget.integrity.lost_rows import Granted
 from confide.budget.journal import Journal
 from confide.budget.policy.counters import kind_of, year_of
@@ -123,7 +123,7 @@ def test_any_policy_in_place_of_the_one_that_lost_rows_held_is_caught(tmp_path, 
 
 
 def test_heads_that_name_no_officers_are_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr(inspection, "officer_keys", lambda *_: ())
+    monkeypatch.setattr(book_head, "officer_keys", lambda *_: ())
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         lost.going_on_takes_the_word_of_lost_officers(tmp_path / "mutant")
 
@@ -227,7 +227,7 @@ WHOSE_WORD = {
         policies.those_in_force_endorse_what_the_anchor_names,
     ),
     "heads that forget whose word counts in between": (
-        lambda patch: patch.setattr(inspection, "guards", lambda *_: ()),
+        lambda patch: patch.setattr(book_head, "guards", lambda *_: ()),
         policies.nobody_else_decides_until_lost_policies_hold_again,
     ),
 }
@@ -363,4 +363,5 @@ def test_lines_that_say_all_there_is_to_say_are_caught(tmp_path, monkeypatch):
 def test_a_life_in_which_nobody_signs_what_somebody_must_is_caught(tmp_path, monkeypatch, mutant):
     change, _ = WHOSE_WORD[mutant]
     change(monkeypatch)
-    assert any(fails(SOMEBODY_SIGNS, tmp_path / str(seed), seed) for seed in life.SEEDS)
+    seeds = (217, *life.SEEDS)
+    assert any(fails(SOMEBODY_SIGNS, tmp_path / str(seed), seed) for seed in seeds)

@@ -28,14 +28,9 @@ from confide.budget.chain.readings import Moment
 from confide.budget.entry import follows_reading
 from confide.budget.integrity.acceptance import acceptance, burn, under_way
 from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.book_head import current_head, unsigned_head
 from confide.budget.integrity.head_check import HeadCheck
-from confide.budget.integrity.inspection import (
-    Inspection,
-    current_head,
-    inspect,
-    told,
-    unsigned_head,
-)
+from confide.budget.integrity.inspection import Inspection, inspect, told
 from confide.budget.integrity.keeping import Keeper
 from confide.budget.integrity.opening import look
 from confide.budget.lengths import require_reason, require_short
@@ -129,8 +124,10 @@ class Journal:
             head = self._accept(found, reason=reason, officers=officers) if differs else None
             if head is not None:
                 self._commit()
-        if head is not None:
-            self._anchor.append(head)
+        if (
+            head is not None
+        ):  # an anchor that was lost or cut is made whole, but not of two histories
+            self._add_lines((*(() if found.lost else found.missing), head))
         self._keeper.beyond = self._anchor.count() - self._anchor.last_number()
         self._findings, self._damaged = (), False
 

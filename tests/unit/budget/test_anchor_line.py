@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.budget.chain.chain import SignedHead, canonical, sign_head
+from confide.budget.chain.chain import Holding, SignedHead, canonical, sign_head
 from confide.budget.integrity import anchor_line
 from confide.budget.integrity.anchor_line import line_of
 from ledgers import SiteKey
@@ -43,6 +43,15 @@ HEADS = st.builds(
     adopted=st.none() | st.tuples(st.integers(0, 9), st.just("b" * 64)),
     terms=st.sampled_from([(), PURE, ("event", "substitute", "zcdp"), ("event",), ("a", "b", "c")]),
     caps=st.sampled_from([None, None, CAPS, {}, {**CAPS, "lifetime": "01"}, {**CAPS, "more": "1"}]),
+    held=st.lists(
+        st.builds(
+            Holding,
+            lineage=TEXTS,
+            spent=st.dictionaries(NAMES, st.integers(0, 2**64), max_size=2),
+            terms=st.sampled_from([(), PURE, ("event",)]),
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 EDITS = st.sampled_from(
     [

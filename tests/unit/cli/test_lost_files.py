@@ -181,7 +181,7 @@ def forget_identity(world):
     from confide.budget.accounts.book import Book
     from confide.budget.chain.chain import Event, sign_head
     from confide.budget.integrity.anchor import Anchor
-    from confide.budget.integrity.inspection import unsigned_head
+    from confide.budget.integrity.book_head import unsigned_head
     from confide.release.site.keys import read_signing_key
 
     signer = read_signing_key(world.inside)

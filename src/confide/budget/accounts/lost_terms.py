@@ -100,17 +100,18 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
         keys: For each the keys under which it is accepted.
     """
     found: dict[str, Told] = {}
-    for head, ours in reversed([*zip(heads, keys, strict=True)]):
-        if not head.terms:
+    lines = reversed([*zip(heads, keys, strict=True)])
+    for head, ours, of in [(line, mine, each) for line, mine in lines for each in line.told()]:
+        if not of.terms:
             continue  # of no lineage
-        told = found.get(head.lineage, NOTHING_TOLD)
-        if any(head.spent.values()):
-            told = replace(told, charged=tuple(sorted({*told.charged, head.terms})))
-        sets = head.kind in SETS_CAPS and told.caps is None and told.newest in {(), head.terms}
+        told = found.get(of.lineage, NOTHING_TOLD)
+        if any(of.spent.values()):
+            told = replace(told, charged=tuple(sorted({*told.charged, of.terms})))
+        sets = of.kind in SETS_CAPS and told.caps is None and told.newest in {(), of.terms}
         if (sets or not told.newest) and is_signed(head, keys=ours):
-            caps = None if head.caps is None or not sets else caps_of(head.caps)
-            told = replace(told, newest=head.terms, caps=caps)
-        found[head.lineage] = told
+            caps = None if of.caps is None or not sets else caps_of(of.caps)
+            told = replace(told, newest=of.terms, caps=caps)
+        found[of.lineage] = told
     return found
 
 
@@ -145,7 +146,7 @@ def changed_terms(
         heads: Those lines.
         accounts: Of lineages that the ledger knows.
     """
-    for lineage in sorted({head.lineage for head in heads} - {""}):
+    for lineage in sorted({of.lineage for head in heads for of in head.told()} - {""}):
         account, said = accounts.get(lineage), told.get(lineage, NOTHING_TOLD)
         if account is None:
             goes_on, text = said.newest, _registered_again(lineage, said)

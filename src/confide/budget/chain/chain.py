@@ -64,6 +64,26 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What had been spent on one of several lineages that a row touched, and under which terms.
+
+    Attributes:
+        lineage: Its name.
+        spent: Grid units by scope.
+        terms: Unit, adjacency and measure; () where they are not known.
+    """
+
+    lineage: str
+    spent: Mapping[str, int]
+    terms: tuple[str, ...] = ()
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return it as it stands in an anchor."""
+        spent = {scope: str(units) for scope, units in self.spent.items()}
+        return {"lineage": self.lineage, "spent": spent, "terms": list(self.terms)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignedHead:
     """A head with what had been spent on the lineage that it touched; one line of the anchor.
 
@@ -79,6 +99,9 @@ class SignedHead:
 
     ``terms`` are unit, adjacency and measure of the lineage, of which ``spent`` is, and ``caps``
     those that the row set beside them; an older copy may know others.
+
+    ``held`` says of each lineage what had been spent on everybody, where the row is of them all:
+    the one by which an officer goes on.
     """
 
     number: int
@@ -92,6 +115,15 @@ class SignedHead:
     adopted: tuple[int, str] | None = None
     terms: tuple[str, ...] = ()
     caps: Mapping[str, str | None] | None = None
+    held: tuple[Holding, ...] = ()
+
+    def told(self) -> tuple["SignedHead", ...]:
+        """Return it once for each lineage of which it tells, unsigned but for the first."""
+        others = (
+            replace(self, lineage=of.lineage, spent=of.spent, terms=of.terms, caps=None, held=())
+            for of in self.held
+        )
+        return (self, *others)
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
@@ -109,6 +141,8 @@ class SignedHead:
             named["terms"] = list(self.terms)
         if self.caps is not None:
             named["caps"] = dict(self.caps)
+        if self.held:
+            named["held"] = [each.to_fields() for each in self.held]
         return {
             "number": str(self.number),
             "hash": self.hash,
@@ -209,6 +243,7 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
             adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
             terms=tuple(fields.get("terms", ())),
             caps=fields.get("caps"),
+            held=tuple(map(_holding_of, fields.get("held", ()))),
         )
         texts = (head.hash, head.kind, head.lineage, head.key, head.signature)
         is_same = all(fields[name] == said for name, said in head.to_fields().items())
@@ -217,6 +252,14 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
     if not is_same or not all(isinstance(text, str) for text in texts):
         raise ValueError("Expected the fields of a head as they are written.")
     return head
+
+
+def _holding_of(fields: Mapping[str, Any]) -> Holding:
+    return Holding(
+        lineage=fields["lineage"],
+        spent={scope: int(units) for scope, units in fields["spent"].items()},
+        terms=tuple(fields["terms"]),
+    )
 
 
 def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:

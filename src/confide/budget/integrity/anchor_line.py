@@ -147,14 +147,19 @@ def _parse(line: bytes) -> SignedHead | None:
     try:
         text = line.decode()
         head = head_of(json.loads(text))
-        is_known = _are_known(tuple(head.spent))
+        is_known = all(_are_known(tuple(each.spent)) for each in head.told())
         if "\\" in text:  # half a character can be written in no other way
             head.message()  # what has no form was never signed
     except (ValueError, RecursionError):
         return None
+    fits = is_known and all(map(_can_be_held, head.told()))
+    return head if fits and _HASH.fullmatch(head.hash) else None
+
+
+def _can_be_held(head: SignedHead) -> bool:
+    """Return whether every store can hold what a line tells of one lineage."""
     fits = all(0 <= units <= LARGEST for units in head.spent.values())
-    fits = fits and all(map(_is_name, (head.kind, head.lineage, *head.spent))) and _tells(head)
-    return head if fits and is_known and _HASH.fullmatch(head.hash) else None
+    return fits and all(map(_is_name, (head.kind, head.lineage, *head.spent))) and _tells(head)
 
 
 def _tells(head: SignedHead) -> bool:

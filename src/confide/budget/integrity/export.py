@@ -16,7 +16,8 @@ from typing import Any
 from confide.budget.accounts.book import Book
 from confide.budget.amount import Amount
 from confide.budget.chain.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
-from confide.budget.integrity.inspection import Inspection, check_charges, unsigned_head
+from confide.budget.integrity.book_head import unsigned_head
+from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.errors import LedgerFrozenError, VerificationError
 
 _WENT_ON = "unfrozen"

@@ -9,15 +9,13 @@ an answer was changed, so the ledger must be restored from a backup first.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from confide.budget.accounts.account_record import caps_json
-from confide.budget.accounts.awaited import guards
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
-from confide.budget.accounts.lost_terms import SETS_CAPS, Told, changed_terms, told_terms
+from confide.budget.accounts.lost_terms import Told, changed_terms, told_terms
 from confide.budget.amount import LARGEST, Amount
-from confide.budget.chain.chain import Event, SignedHead, Signer, is_signed
+from confide.budget.chain.chain import Event, SignedHead, Signer
 from confide.budget.chain.garbage import uncollected
 from confide.budget.chain.signatures import Gathered, Signature
 from confide.budget.entry import OVER
@@ -29,6 +27,7 @@ from confide.budget.integrity.anchor_audit import (
     unsigned_lines,
 )
 from confide.budget.integrity.anchor_line import Line
+from confide.budget.integrity.book_head import is_head_signed, unsigned_head
 from confide.budget.integrity.lost_rows import (
     NAMED_ROWS,
     Raised,
@@ -44,7 +43,6 @@ from confide.budget.integrity.lost_rows import (
 )
 from confide.budget.policy.counters import group_of, shares
 from confide.budget.stores.store import Store
-from confide.budget.workflow.acts import officer_keys
 from confide.errors import ConfideError, LedgerFrozenError
 
 TOLD = 10_000
@@ -181,39 +179,6 @@ def told(
     return look
 
 
-def unsigned_head(book: Book, *, key: str) -> SignedHead:
-    """Return the head of ``book``, to be signed by ``key``."""
-    officers = tuple(sorted({*officer_keys(book.policies()), *guards(book.awaited())}))
-    account = book.accounts.get(book.lineage)
-    policy = account.policy if account is not None and book.kind == "policy-adopted" else None
-    caps = account.terms.caps if account is not None and book.kind in SETS_CAPS else None
-    return SignedHead(
-        number=book.number,
-        hash=book.hash,
-        kind=book.kind,
-        lineage=book.lineage,
-        spent=book.touched(book.lineage),
-        key=key,
-        officers=officers,
-        adopted=None if policy is None else (policy.policy.version, policy.digest),
-        terms=() if account is None else account.terms.names,
-        caps=caps_json(caps),
-    )
-
-
-def current_head(store: Store, book: Book, *, key: str) -> SignedHead:
-    """Return the head of ``book`` with the signature that the store holds."""
-    held = store.head()
-    return replace(unsigned_head(book, key=key), signature="" if held is None else held[2])
-
-
-def is_head_signed(store: Store, book: Book, *, public_key: str) -> bool:
-    """Return whether the head is ours; an empty ledger has none."""
-    return book.number == 0 or is_signed(
-        current_head(store, book, key=public_key), keys={public_key}
-    )
-
-
 def _followed(
     store: Store,
     found: Inspection,
@@ -333,12 +298,12 @@ def _note_lost(
     """
     in_chain = frozenset(hashes)
     for head in heads:
-        if head is not None and head.hash not in in_chain:
-            anyone = found.anyone.get(head.lineage, {})
-            for scope, units in head.spent.items():
+        for told in () if head is None or head.hash in in_chain else head.told():
+            anyone = found.anyone.get(told.lineage, {})
+            for scope, units in told.spent.items():
                 spent = max(0, units - anyone.get(group_of(scope), 0))
-                _note(found, lineage=head.lineage, scope=scope, spent=spent)
-            found.raised.setdefault(head.lineage, {})
+                _note(found, lineage=told.lineage, scope=scope, spent=spent)
+            found.raised.setdefault(told.lineage, {})
 
 
 def _note(found: Inspection, *, lineage: str, scope: str, spent: int) -> None:

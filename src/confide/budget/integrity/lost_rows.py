@@ -27,6 +27,7 @@ from confide.budget.policy.counters import (
     group_of,
     kind_of,
     window_of,
+    year_of,
 )
 from confide.budget.stores.store import Store
 
@@ -161,27 +162,51 @@ def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Gr
     """
     granted, last = Granted(), Granted()
     for head in branch.heads:
-        had = last.named.setdefault(head.lineage, {})
-        named = granted.named.setdefault(head.lineage, {})
-        anyone = granted.anyone.setdefault(head.lineage, {})
-        more = {}
-        for name, units in head.spent.items():
-            before = had.get(name)
-            if before is None:
-                before = units_in(fork, lineage=head.lineage, name=name)
-                before += anyone.get(group_of(name), 0)
-            more[name] = max(0, units - before)
-            had[name] = units
-        for group, units in _unnamed(more, says_whose=head.kind != "unfrozen").items():
-            anyone[group] = anyone.get(group, 0) + units
-            if head.kind == "unfrozen":
-                inside = [name for name in more if group_of(name) == group]
-                more |= {name: max(0, more[name] - units) for name in inside}
-        for name, units in more.items():
-            named[name] = named.get(name, 0) + units
-        if head.hash in counted:
-            granted = Granted()
+        for told in head.told():
+            _count(granted, told, last=last.named, fork=fork)
+            if head.hash in counted:
+                _forget(granted, told)
     return granted
+
+
+def _count(granted: Granted, head: SignedHead, *, last: Raised, fork: Book) -> None:
+    """Add what a line tells that its row charged to a lineage; ``last`` is what others told."""
+    had = last.setdefault(head.lineage, {})
+    named = granted.named.setdefault(head.lineage, {})
+    anyone = granted.anyone.setdefault(head.lineage, {})
+    more = {}
+    for name, units in head.spent.items():
+        before = had.get(name)
+        if before is None:
+            before = units_in(fork, lineage=head.lineage, name=name)
+            before += anyone.get(group_of(name), 0)
+        more[name] = max(0, units - before)
+        had[name] = units
+    for group, units in _unnamed(more, says_whose=head.kind != "unfrozen").items():
+        anyone[group] = anyone.get(group, 0) + units
+        if head.kind == "unfrozen":
+            inside = [name for name in more if group_of(name) == group]
+            more |= {name: max(0, more[name] - units) for name in inside}
+    for name, units in more.items():
+        named[name] = named.get(name, 0) + units
+
+
+def _forget(granted: Granted, head: SignedHead) -> None:
+    """Leave out what whoever went on without a row counted: as much as its line tells.
+
+    It tells all that was spent on one lineage, and in which of the years that it names.
+    """
+    if not _tells_all(head):
+        return
+    years = {None, *map(year_of, head.spent)}
+    for held in (granted.named, granted.anyone):
+        kept = held.get(head.lineage, {}).items()
+        held[head.lineage] = {name: units for name, units in kept if year_of(name) not in years}
+
+
+def _tells_all(head: SignedHead) -> bool:
+    """Return whether a line tells what was spent on its lineage; none does of every lineage."""
+    return LIFETIME in head.spent
 
 
 def charged_again(
@@ -216,16 +241,16 @@ def charged_again(
 def _lineages(branch: Branch, *, fork: Book, counted: Collection[str]) -> tuple[set[str], set[str]]:
     """Return of which lineages a branch read something, and of which it charged nothing for it."""
     read, free, had = set[str](), set[str](), dict[str, int]()
-    for head in branch.heads:
-        before = had.get(head.lineage, units_in(fork, lineage=head.lineage, name=LIFETIME))
-        had[head.lineage] = head.spent.get(LIFETIME, before)
-        if head.kind == "reserved" and had[head.lineage] <= before:
-            free.add(head.lineage)
+    for head, told in [(line, each) for line in branch.heads for each in line.told()]:
+        before = had.get(told.lineage, units_in(fork, lineage=told.lineage, name=LIFETIME))
+        had[told.lineage] = told.spent.get(LIFETIME, before)
+        if head.kind == "reserved" and had[told.lineage] <= before:
+            free.add(told.lineage)
         if head.kind in _READ:
-            read |= {head.lineage} if head.lineage else fork.accounts.keys()
-        if head.hash in counted:
-            read.clear()
-            free.clear()
+            read |= {told.lineage} if told.lineage else fork.accounts.keys()
+        if head.hash in counted and _tells_all(told):
+            read.discard(told.lineage)
+            free.discard(told.lineage)
     return read, free
 
 

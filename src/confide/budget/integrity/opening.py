@@ -14,13 +14,9 @@ from collections.abc import Callable, Sequence
 from confide.budget.amount import Amount
 from confide.budget.chain.chain import SignedHead, is_signed
 from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.book_head import is_head_signed, unsigned_head
 from confide.budget.integrity.checkpoint import CheckpointBasis, read_basis, signed_fields
-from confide.budget.integrity.inspection import (
-    Inspection,
-    check_charges,
-    is_head_signed,
-    unsigned_head,
-)
+from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.budget.stores.store import Store
 from confide.errors import LedgerFrozenError
 
