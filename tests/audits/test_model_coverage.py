@@ -127,7 +127,7 @@ def one_scale(monkeypatch):
 def test_intervals_of_every_family_cover_sampling_and_noise(one_scale, family):
     held, shown = cover(family, n=1_000, rho=0.5, runs=50)
     assert (shown > 0.7).all()
-    assert held.mean() == pytest.approx(0.95, abs=0.04)
+    assert 0.91 < held.mean() < 0.995  # what a turn of the curvature may add is in them
 
 
 @pytest.mark.audit

