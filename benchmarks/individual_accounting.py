@@ -120,7 +120,7 @@ def hospital(folder, *, patients, charged):
 
 def cost(patients, charged, runs):
     """Print what the stages of a release with per-patient charges take."""
-    from confide.release.gate import _asked
+    from confide.release.gate import asked_of
     from confide.workspace import open_workspace
 
     stages, plain, first = Stages(), Stages(), {}
@@ -134,7 +134,7 @@ def cost(patients, charged, runs):
                 first = stages.forget() if number == 0 else first
             ask = plain.timed(PLAIN, at.engine().aggregate)
             for _ in range(runs):
-                ask(_asked(plan), dataset=plan.dataset)
+                ask(asked_of(plan), dataset=plan.dataset)
             size = max(p.stat().st_size for p in Path(name).rglob("*.members"))
     print(f"\n{charged:,} patients charged of {patients:,}; {runs} releases")
     print(f"  {'':48s} {'median':>10s} {'least':>10s} {'processor':>10s}")
