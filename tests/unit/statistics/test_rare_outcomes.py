@@ -1,13 +1,14 @@
 """Models of rare outcomes reach the largest likelihood, or say that they stopped short of it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import confide
 from confide.plans.rounds.link import mean
 from confide.plans.rounds.marginal import rare_start
 from confide.tables.aggregates.descent_terms import Family
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 DATASET = {
     "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},

@@ -1,11 +1,12 @@
 """Models beside a skewed covariate reach the largest likelihood, or say that they stopped short."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import confide
 import skewed_worlds
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 DATASET = {
     "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},
