@@ -54,7 +54,8 @@ def test_the_page_is_walked_from_top_to_bottom(page: Path, workplace: Path):
     """Files are written, Python and commands run, in the order of the page, in one folder."""
     assert Path.cwd() == workplace
     code = "\n".join(b.text for b in blocks(page) if b.language == "python")
-    named = tuple(name for name in ("pandas", "polars") if f"import {name}" in code)
+    said = ("import {}", "to_{}(")
+    named = tuple(n for n in ("pandas", "polars") if any(each.format(n) in code for each in said))
     for library in (*NEEDS.get(name_of(page), ()), *named):
         pytest.importorskip(library, reason="its extra is not installed")
     names: dict[str, object] = {"__name__": "page"}
