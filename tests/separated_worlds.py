@@ -154,11 +154,11 @@ ASKED = {
 }
 
 
-def asked(family: Family) -> DescentAggregate:
-    """Return the model of age and sex."""
+def asked(family: Family, *, covariates: tuple[str, ...] = ("age", "sex")) -> DescentAggregate:
+    """Return the model of some columns of the people."""
     return DescentAggregate(
         relation=Relation(table="people"),
-        covariates=(_column("age"), _column("sex")),
+        covariates=tuple(map(_column, covariates)),
         family=family,
         bounds=RowBound(max_rows=1),
         rounds=5,

@@ -12,18 +12,14 @@ import numpy as np
 from confide.plans.rounds.descent import next_ask
 from confide.plans.rounds.model_fit import DROWNED, fitted, fitted_classes
 from confide.rows.relational.descent import DescentRows
-from confide.tables.aggregates.descent import DescentAggregate, Family
+from confide.tables.aggregates.descent import Family
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.bound_contributions import RowBound
-from confide.tables.expression import ColumnOf, Holds
-from confide.tables.filter import IsIn
-from confide.tables.relation import Relation
 from confide.tables.schema import Column, Kind, Table
 from models import world as models_world
-from separated_worlds import rho_of
+from separated_worlds import ASKED, asked, rho_of
 
 MOST = 12
-EDGES = (0, 300, 600, 1000)
+COVARIATES = ("age", "lab", "sex")
 Z = 1.959964
 _MANY = 400_000
 
@@ -152,41 +148,12 @@ def dataset():
     return replace(models_world(), tables=(table,))
 
 
-def _column(name):
-    return ColumnOf(table="people", column=name)
-
-
-ILL = Holds(of=IsIn(of=_column("ill"), values=(1,)))
-ASKED = {
-    Family.LOGISTIC: (("ill",), {"outcome": ILL}),
-    Family.POISSON: (("visits",), {"outcome": _column("visits")}),
-    Family.HAZARD: (
-        ("ill", "days"),
-        {"outcome": ILL, "exposure": _column("days"), "edges": EDGES},
-    ),
-    Family.MULTINOMIAL: (("stage",), {"outcome": _column("stage"), "classes": 3}),
-}
-
-
-def asked(family: Family) -> DescentAggregate:
-    """Return the model of age, value and sex."""
-    return DescentAggregate(
-        relation=Relation(table="people"),
-        covariates=(_column("age"), _column("lab"), _column("sex")),
-        family=family,
-        bounds=RowBound(max_rows=1),
-        rounds=5,
-        held_out=0,
-        **ASKED[family][1],
-    )
-
-
 def fits(world: Skewed, *, n: int, epsilon: float, runs: int, seed: int = 0):
     """Yield fits of cohorts, each with what is true of its coefficients."""
-    to, aggregate = dataset(), asked(world.family)
+    to, aggregate = dataset(), asked(world.family, covariates=COVARIATES)
     rng = np.random.default_rng([seed, n, round(100 * epsilon)])
     sigma = math.sqrt(scale_of(aggregate, dataset=to).l2_squared / (2 * rho_of(epsilon)))
-    names, truth = ("age", "lab", "sex", *ASKED[world.family][0]), world.truth()
+    names, truth = (*COVARIATES, *ASKED[world.family][0]), world.truth()
     for _ in range(runs):
         people = world.people(n, rng, truth)
         columns = {"p": np.arange(n), "rk": np.ones(n), "fold": np.full(n, 999)}
