@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from confide.plans.rounds.late_rounds import Late, read
+from confide.plans.rounds.late_rounds import Late, counts, read
 
 CURVE = np.diag([1000.0, 400.0])
 
 
-def late(asked, gradients, *, each=1e-3, limit=10.0):
+def late(asked, gradients, *, each=1e-3, limit=10.0, counted=(1.0, 1.0)):
     def limited(step, _):
         return step * min(1.0, limit / max(float(np.linalg.norm(step)), 1e-9))
 
@@ -19,6 +19,7 @@ def late(asked, gradients, *, each=1e-3, limit=10.0):
         gradients=np.array(gradients, dtype=float),
         curve=lambda _: CURVE,
         each=each,
+        counts=np.array(counted),
         usual=0.5,
         limited=limited,
     )
@@ -58,3 +59,17 @@ def test_where_a_step_is_limited_a_gradient_is_left():
     found = read(late([[0.0, 0.0]], [[1000.0, 0.0]], limit=0.25))
     assert found.estimate == pytest.approx([0.25, 0.0])
     assert found.gradient == pytest.approx([750.0, 0.0])
+
+
+def test_an_interval_of_follow_up_counts_by_its_share_of_the_events():
+    curve = np.diag([1.0, 99.0, 60.0, 70.0])
+    assert counts(curve, intervals=2) == pytest.approx([0.01, 0.99, 1.0, 1.0])
+    assert counts(curve, intervals=0) == pytest.approx(np.ones(4))
+
+
+def test_the_way_of_an_intercept_without_events_adds_next_to_nothing_to_the_error_of_others():
+    def gone(**of):
+        asked = np.array([[0.0, 0.0], [-1.0, 0.0], [-2.0, 0.0]])
+        return read(late(asked, (np.array([-3.0, 0.01]) - asked) @ CURVE, **of)).error[1, 1]
+
+    assert gone(counted=(0.001, 1.0)) < 0.01 * gone()

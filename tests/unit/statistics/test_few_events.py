@@ -130,6 +130,13 @@ def test_other_classes_of_the_same_category_keep_their_interval_or_are_short(fou
     require_interval_or_short(of(found, "classes", "coefficient", "sex: m", "II vs I"))
 
 
+def test_an_interval_of_follow_up_without_events_leaves_the_others_their_intervals(scarce):
+    assert of(scarce, "hazard", "intercept", "0 to").value is None
+    for quantity, named in (("intercept", "300 to"), ("coefficient", "age"), ("coefficient", "w")):
+        found = of(scarce, "hazard", quantity, named)
+        assert found.lower < found.value < found.upper
+
+
 def test_an_interval_of_follow_up_without_events_has_no_hazard(found):
     before, after = (of(found, "hazard", "intercept", f"{start} to") for start in ("0", "300"))
     assert set(before.flags) & NOTHING_SAID

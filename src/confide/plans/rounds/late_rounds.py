@@ -12,6 +12,10 @@ how sure that is.  T changes on the way too, so 15 % of what it adds to each gra
 apart from the others'.  θ is where the gradient is 0.  Where places are near one another against
 the noise, their mean is all that it comes to.
 
+Distances (·ᵀ·) count slopes in full and an interval of follow-up by its share of the curvature, as
+that is of the events: where nobody has the event its intercept goes to −∞ and bends nothing else.
+An intercept's own curvature goes with its rate, which is known.
+
 κ is the usual one, or that times two, four or eight, by which the gradients are most likely, with
 a prior about the usual one.  What they say of E also mends H at the solution, which the law of the
 error needs.
@@ -52,6 +56,7 @@ class Late:
         gradients: Noisy; shape (k, d).
         curve: H as it was measured, carried to a place.
         each: Standard deviation of the noise of a coordinate of a gradient.
+        counts: By how much each coordinate counts in a squared distance; shape (d,).
         usual: κ without gradients that say otherwise.
         limited: A step, of limited length, from the last place, under H.
     """
@@ -60,6 +65,7 @@ class Late:
     gradients: Floats
     curve: Curve
     each: float
+    counts: Floats
     usual: float
     limited: Callable[[Floats, Floats], Floats]
 
@@ -83,6 +89,19 @@ class Reading:
     carried: Floats
     curvature: Floats
     steep: Floats
+
+
+def counts(curve: Floats, *, intervals: int) -> Floats:
+    """Return by how much each coordinate counts in a squared distance.
+
+    Args:
+        curve: H, of coordinates of which those of the intervals of follow-up come first.
+        intervals: How many there are.
+    """
+    found = np.ones(len(curve))
+    events = np.diag(curve)[:intervals]
+    found[:intervals] = events / events.sum()
+    return found
 
 
 def read(late: Late) -> Reading:
@@ -110,7 +129,7 @@ def _at(late: Late, at: Floats) -> Reading:
     )
     ways, first = at - late.asked, late.asked[0]
     sums = at + late.asked - 2 * first
-    turned = (ways @ curve @ ways.T) * (sums @ sums.T) / 4
+    turned = (ways @ curve @ ways.T) * (late.counts * sums @ sums.T) / 4
     turned += _BENT**2 * np.diag(np.diag(turned))
     known = late.each**2 * np.eye(len(ways))
     turns = [late.usual * more for more in _TURNS]
@@ -121,7 +140,7 @@ def _at(late: Late, at: Floats) -> Reading:
     prior = np.log(_TURNS) ** 2 / 2
     best = int(np.argmax([w.likelihood for w in likely] - prior))
     chosen, half = likely[best], turns[best] ** 2 / 2
-    lever = (sums @ (at - first))[:, None] * (ways @ curve)
+    lever = (late.counts * sums @ (at - first))[:, None] * (ways @ curve)
     added = vectors @ (half * values[:, None] * (chosen.apart.T @ lever))
     added = (added + added.T) / 2
     return Reading(

@@ -23,6 +23,7 @@ import numpy as np
 from confide.arrays import Floats
 from confide.plans.rounds.classes import against, basis
 from confide.plans.rounds.descent import Walk, walk, weight_of
+from confide.plans.rounds.late_rounds import counts
 from confide.plans.rounds.level_events import Believed, Flags, believed, believed_classes
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import Scale
@@ -112,7 +113,7 @@ def _told(
     sampling = np.einsum("ij,jk,ik->i", error, walked.spread, error)
     drawn = np.einsum("ij,jk,ik->i", error, walked.error, error)
     guessed = drawn > _GUESSED * (sampling + walked.each**2 * np.einsum("ij,ij->i", error, error))
-    guessed |= ((error @ walked.left) ** 2 > sampling + drawn) | _far(walked)
+    guessed |= ((error @ walked.left) ** 2 > sampling + drawn) | _far(walked, aggregate=aggregate)
     noise = wider * drawn
     if aggregate.family is Family.MULTINOMIAL:
         noise += _of_blurred_curvature(walked, error=error, classes=aggregate.classes)
@@ -131,11 +132,13 @@ def _told(
     )
 
 
-def _far(walked: Walk) -> bool:
+def _far(walked: Walk, *, aggregate: DescentAggregate) -> bool:
     """Return whether curvature was measured too far from the estimate to be guessed there."""
     if walked.evidence is None:
         return False
-    return float(np.linalg.norm(walked.estimate - walked.evidence.asked[0])) > _FARTHEST_TURN
+    moved = walked.estimate - walked.evidence.asked[0]
+    counted = counts(walked.curvature, intervals=aggregate.intervals)
+    return math.sqrt(float(counted @ moved**2)) > _FARTHEST_TURN
 
 
 def _stopped(walked: Walk, *, inverse: Floats, aggregate: DescentAggregate) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.rounds.classes import spread_out
-from confide.plans.rounds.late_rounds import Late, Reading, read
+from confide.plans.rounds.late_rounds import Late, Reading, counts, read
 from confide.plans.rounds.shrinkage import dispersion, of_all, of_each, pooled
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import Scale
@@ -196,6 +196,7 @@ class Steps:
         self._out = spread_out(aggregate.classes, scale.terms) if aggregate.classes > 1 else None
         self._groups = max(1, aggregate.classes - 1)
         self.intercepts = aggregate.intercepts
+        self._intervals = aggregate.intervals
         self._multipliers = scale.gradients[first:]
         self.each = sigma / (scale.gradients[first] * UNIT * RESIDUAL)
         self._taken: list[Floats] = []
@@ -261,6 +262,7 @@ class Steps:
                 gradients=np.array(gradients),
                 curve=curve,
                 each=self.each,
+                counts=counts(curve(start), intervals=self._intervals),
                 limited=self._limited,
             )
             self.reading = read(late)

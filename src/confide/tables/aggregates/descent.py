@@ -183,7 +183,12 @@ class DescentAggregate:
     @property
     def intercepts(self) -> int:
         """One for each interval of follow-up, or for each class but one; else one."""
-        return max(1, len(self.edges) - 1, self.classes - 1)
+        return max(1, self.intervals, self.classes - 1)
+
+    @property
+    def intervals(self) -> int:
+        """Intervals of follow-up; 0 where nobody is followed."""
+        return max(0, len(self.edges) - 1)
 
     @property
     def pairs(self) -> int:
