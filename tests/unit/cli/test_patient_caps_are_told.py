@@ -151,3 +151,13 @@ def test_documents_state_what_is_promised_within_each_patients_own_cap(wide, kin
                 for line in text[text.index(head) :].splitlines()[2:3]
             )
             assert re.fullmatch(r"ε = 2\W*δ = 0\W*", loss)
+
+
+def test_a_backup_says_that_the_folder_of_per_patient_budgets_is_not_in_it(wide):
+    make(wide)
+    assert confide("run", "s.yaml", "--out", "out").code == 0
+    done = confide("ledger", "backup", "kept")
+    assert done.code == 0
+    assert ".confide/patients is not in it" in done.out + done.err
+    assert not (wide / "kept" / "patients").exists()
+    assert confide("ledger", "backup", "again", "--json").json["apart"] == ["patients"]

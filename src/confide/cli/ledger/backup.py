@@ -22,4 +22,9 @@ def backup(
     output = Output(json=as_json, quiet=quiet)
     output.result("ledger-backup", done, show=lambda: say(show))
     output.note("Keep signing.key and hash.key elsewhere: they are not in it.")
+    for name in done.apart:
+        output.note(
+            f".confide/{name} is not in it: copy that folder now, by yourself; a ledger is "
+            "restored with the folder of the same moment, or not at all."
+        )
     output.note("Keep the backup as secret as .confide: nonces of commitments are in it.")

@@ -117,7 +117,7 @@ def _show_standing(seen: "Preview") -> None:
         say(f"Published already, as entry {entry}: it is delivered again as it is.", style="yellow")
     elif seen.withheld_as is not None:
         say(f"Answered in entry {seen.withheld_as}, which is withheld.", style="yellow")
-    elif seen.approval is not None and not seen.approval.admitted:
+    elif seen.approval is not None and not seen.approval.admitted and seen.grows_from is None:
         say(f"Not yet: {seen.approval.message} {seen.approval.hint}", style="yellow")
     if seen.unlike_planned:
         say(" ".join(seen.unlike_planned), style="yellow")

@@ -9,6 +9,7 @@ from confide.errors import ContractError
 from confide.service.dump import ASIDE
 from confide.service.ledger.officers import officers_of
 from confide.service.opening import open_ledger
+from confide.service.policy.named import named_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +91,7 @@ def adopt(dataset: Path, *, reason: str, officers: Sequence[Path] | None) -> Ado
     """
     by = officers_of(officers)
     with open_ledger(dataset) as (held, declared):
-        policy = declared.policy
-        if policy is None:
-            raise ContractError(
-                "dataset.yaml names no policy.", hint="Write policy: policy.yaml instead of caps:."
-            )
+        policy = named_policy(declared)
         lineage = declared.dataset.lineage
         held.desk.adopt(lineage, policy=policy, reason=reason, officers=by)
     return Adopted(done=True, policy=policy.id, version=policy.version)

@@ -8,6 +8,7 @@ from confide.budget.backup import write_backup
 from confide.budget.per_patient.withdrawn import FOLDER, saved_lists
 from confide.files.public.private_places import WORKSPACE
 from confide.release.site.commitment import saved
+from confide.release.site.site_ledger import PATIENTS
 from confide.service.opening import open_ledger
 
 
@@ -19,11 +20,14 @@ class BackedUp:
         folder: Where it is.
         rows: How many.
         head: Hash of the last.
+        apart: Folders of secrets that are copied by hand, at the same moment: ``patients``, where
+            there are per-patient budgets.
     """
 
     folder: Path
     rows: int
     head: str
+    apart: tuple[str, ...]
 
 
 def backup(folder: Path, *, dataset: Path) -> BackedUp:
@@ -38,4 +42,5 @@ def backup(folder: Path, *, dataset: Path) -> BackedUp:
             at=at,
             beside=lambda: {**saved(inside), **saved_lists(inside / FOLDER)},
         )
-    return BackedUp(folder=folder, rows=chain.head.number, head=chain.head.hash)
+    apart = tuple(name for name in (PATIENTS,) if (inside / name).is_dir())
+    return BackedUp(folder=folder, rows=chain.head.number, head=chain.head.hash, apart=apart)

@@ -106,7 +106,6 @@ def _stored(held: Any, dataset: Path) -> bytes | None:
 
 def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
     from confide.release.certificate.deployment_record import deployment_record
-    from confide.release.certificate.form import VERSION
     from confide.release.output_check import results
     from confide.release.verify.verify_job import is_job
     from confide.release.verify.verify_reuse import is_reuse
@@ -124,14 +123,6 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
             "of its own, of which these forms speak.",
             hint="Export the releases that it was made of; its certificate lists their ledger "
             "entries under sources. Do not run its study without --reuse: that is charged.",
-        )
-    if held.get("certificate") != VERSION:
-        raise ContractError(
-            "This certificate is of an earlier version and says too little to be exported.",
-            hint="Ask first, for free: confide plan STUDY. If it says that the study is released "
-            "already, confide run (with --request, where it names a key) delivers what is stored "
-            "into another --out at no charge, with a certificate of today; otherwise a run is a "
-            "new charge.",
         )
     match form:
         case Form.REGISTRY:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from confide.budget.policy.policy import Person
 from confide.budget.workflow.acts import deciders
-from confide.errors import ContractError
 from confide.release.site.keys import read_person_key
 from confide.service.dump import ASIDE
 from confide.service.opening import open_ledger
+from confide.service.policy.named import named_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,7 @@ def endorse(dataset: Path, *, key: Path) -> Endorsed:
     """
     signer = read_person_key(key)
     with open_ledger(dataset) as (held, declared):
-        policy = declared.policy
-        if policy is None:
-            raise ContractError(
-                "dataset.yaml names no policy.", hint="Write policy: policy.yaml instead of caps:."
-            )
+        policy = named_policy(declared)
         lineage = declared.dataset.lineage
         person = held.desk.endorse(lineage, policy=policy, signer=signer)
         present = held.desk.policy(lineage)
