@@ -328,9 +328,8 @@ class Reference:
             cell = 0
             for at, of in zip(axes, domains, strict=True):
                 cell = cell * of.size() + at - of.lower
-            key = (
-                (row["#"],) if self.flaw == "rows in load order" else (self.row_place(table, row),)
-            )
+            loaded = self.flaw == "rows in load order"
+            key = (row["#"],) if loaded else self.order(table, row, judged)
             kept.append((row["p"], cell, self._term(a.value, values), key))
         sums = [0] * cell_count(a.axes, dataset=self.dataset)
         for p, own in group(kept, 0).items():

@@ -14,6 +14,7 @@ import pytest
 
 from confide.errors import ContractError
 from confide.jobs.kinds import read_spec
+from confide.release.certificate import signed_words
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import form_problem, schema
 from confide.release.certificate.in_words import in_words
@@ -300,6 +301,33 @@ def test_the_words_of_the_promise_state_no_bare_epsilon(plain):
     assert "patient" in said["en"]
     assert "患者" in said["zh"]
     assert "ε" not in said["en"] + said["zh"]
+
+
+def test_a_certificate_verifies_when_a_language_came_after_it(plain, monkeypatch):
+    monkeypatch.setattr(signed_words, "languages", lambda **_: ("de", "en", "zh"))
+    known = signed_words.load_words
+    monkeypatch.setattr(
+        signed_words, "load_words", lambda tag, **of: known("zh" if tag == "de" else tag, **of)
+    )
+    assert set(in_words(plain.release.plan)) == {"de", "en", "zh"}
+    assert verify(plain.certificate, folder=plain.out).holds
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [("zh", "无论如何都不会泄露。"), ("de", "Nichts wird verraten."), ("en", "No.")],
+)
+def test_a_certificate_whose_words_do_not_follow_does_not_verify_in_any_language(plain, tag, said):
+    lie = copy.deepcopy(plain.certificate)
+    lie["guarantee"]["in-words"][tag] = said
+    assert not verify(signed(lie, plain.signer), folder=plain.out).holds
+
+
+def test_signed_words_without_english_do_not_have_the_form(plain):
+    lie = copy.deepcopy(plain.certificate)
+    del lie["guarantee"]["in-words"]["en"]
+    assert "English" in form_problem(lie)
+    assert not verify(signed(lie, plain.signer), folder=plain.out).holds
 
 
 def test_a_zcdp_promise_in_words_is_the_pointwise_bound_and_not_the_tight_epsilon(plain):

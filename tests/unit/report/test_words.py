@@ -224,7 +224,9 @@ def test_every_cover_scope_and_calendar_part_has_words():
 
 
 def test_every_sentence_is_used_somewhere():
-    rooms = (Path(str(resources.files(f"confide.{room}"))) for room in ("service", "cli"))
+    rooms = (
+        Path(str(resources.files(f"confide.{room}"))) for room in ("service", "cli", "release")
+    )
     elsewhere = (path for room in rooms for path in sorted(room.rglob("*.py")))
     sources = (*SOURCES, *STATISTIC_SOURCES, *elsewhere)
     patterns = [p for path in sources for p in _patterns(path.read_text("utf-8"))]

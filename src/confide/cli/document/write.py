@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confide.cli.output import Json, Output, Period, Quiet, say
-from confide.service.documents.language import Language
 
 if TYPE_CHECKING:
     from confide.service.documents.write import Written
@@ -32,7 +31,7 @@ StudyFile = Annotated[
     typer.Option("--study", help="The study of a release: certificates hold no errors asked."),
 ]
 Year = Annotated[int | None, typer.Option("--year", help="A calendar year of the ledger.")]
-Lang = Annotated[Language, typer.Option("--lang", help="Language of the document.")]
+Lang = Annotated[str, typer.Option("--lang", help="Language of the document: en, zh.")]
 Out = Annotated[Path, typer.Option("--out", help="Folder for the Markdown and HTML files.")]
 Replace = Annotated[
     bool, typer.Option("--replace", help="Write over files that differ; edits are lost.")
@@ -51,7 +50,7 @@ def writing(kind: str) -> Callable[..., None]:
         study: StudyFile = None,
         year: Year = None,
         period: Period = None,
-        lang: Lang = Language.ENGLISH,
+        lang: Lang = "en",
         out: Out = HERE,
         replace: Replace = False,
         as_json: Json = False,

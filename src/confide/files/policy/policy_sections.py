@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from confide.budget.policy.policy import (
     Basis,
@@ -15,6 +15,7 @@ from confide.budget.policy.policy import (
     Participation,
     Window,
 )
+from confide.drawing.words import languages
 from confide.files.texts import Counting, Day, Exact, Positive, Section
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -57,6 +58,15 @@ Days = Annotated[
 ]
 
 
+def _known(language: str) -> str:
+    if language not in languages(part="legal"):
+        raise ValueError(f"expected one of {', '.join(languages(part='legal'))}")
+    return language
+
+
+Language = Annotated[str, AfterValidator(_known)]
+
+
 class AboutSection(Section):
     """Name and version of the policy."""
 
@@ -64,7 +74,7 @@ class AboutSection(Section):
     version: Counting
     effective: Day
     owner: str = ""
-    languages: tuple[Literal["en", "zh"], ...] = ("en",)
+    languages: tuple[Language, ...] = ("en",)
 
 
 class ProtectsSection(Section):

@@ -41,6 +41,7 @@ from confide.release.certificate.facts import public_facts
 from confide.release.certificate.form import VERSION
 from confide.release.certificate.hazards import HazardFacts, hazards
 from confide.release.certificate.limits import forecasts, limits
+from confide.release.certificate.signed_words import signed_sentence
 from confide.release.certificate.statement import house_rule, measured, output, promised, release_of
 from confide.release.export import tables
 from confide.release.noisy import NoisyAggregates
@@ -48,13 +49,6 @@ from confide.release.site.keys import SigningKey
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
-PATIENTS_IN_WORDS = {
-    "en": "Each patient is charged for what their own rows added, and left out of a release that "
-    "would pass their cap. Whether anybody was left out is not told. Counts can be too low by "
-    "that.",
-    "zh": "每位患者只为自己的记录所增加的部分计费；若一次发布会超过其上限，该患者即不计入。"
-    "是否有人未被计入不予告知。计数可能因此偏低。",
-}
 ALGORITHM = "Ed25519"
 SIGNED_OVER = "RFC 8785 form of this object without signature"
 
@@ -236,7 +230,9 @@ def _patients(plan: Priced) -> Json:
         }
         for cap in plan.dataset.patients
     ]
-    return {"patients": {"caps": caps, "in-words": PATIENTS_IN_WORDS}} if caps else {}
+    return (
+        {"patients": {"caps": caps, "in-words": signed_sentence("signed.patients")}} if caps else {}
+    )
 
 
 def _group(plan: Priced, *, size: int) -> Json:

@@ -7,33 +7,29 @@ There are two: a bound on rows, groups or contacts, and the limit of a count per
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from confide.drawing.words import Words
 from confide.plans.canonical import Json
 from confide.plans.estimates import CUT, LIMITED, Estimate
 from confide.plans.plan import Plan
 from confide.plans.soundness.count_limits import limits_of
 from confide.plans.soundness.cuts import cutting
+from confide.release.certificate.signed_words import ENGLISH, Sentences, in_every_language
 from confide.release.noisy import NoisyAggregates
 from confide.tables.per_patient import CountOf
 
 LEFT_OUT, STOPS = "left-out", "stops"
-CUT_IN_WORDS = {
-    "en": "What a patient has beyond this is left out: counts may be too low, other numbers may "
-    "differ from those of all records, and no interval covers that.",
-    "zh": "患者超出此上限的部分不计入：计数可能偏低，其他数值可能与全部记录所得的不同，"
-    "且任何区间都不涵盖这一偏差。",
-}
 
 
-def limit_words(counts: Sequence[CountOf]) -> Json:
+def limit_words(counts: Sequence[CountOf]) -> Sentences:
     """Return what a certificate says of counts per patient that stop."""
-    stops = "; ".join(f"{each.name} at {each.at_most}" for each in counts)
-    limited = "；".join(f"{each.name} 为 {each.at_most}" for each in counts)
-    return {
-        "en": f"A count per patient stops ({stops}): who has more counts as one with so many, so "
-        "numbers may be too low or differ, and no interval covers that.",
-        "zh": f"每名患者的计数有上限（{limited}）：超出者按上限计，因此数值可能偏低或有所不同，"
-        "且任何区间都不涵盖这一偏差。",
-    }
+
+    def told(words: Words) -> str:
+        each = (
+            words.say("signed.stop", name=count.name, most=str(count.at_most)) for count in counts
+        )
+        return words.say("signed.stops", counts=words.say("signed.then").join(each))
+
+    return in_every_language(told)
 
 
 def with_cuts(estimates: Iterable[Estimate], *, plan: Plan) -> tuple[Estimate, ...]:
@@ -62,7 +58,7 @@ def cut_notes_of(certificate: Json, *, statistic: str) -> tuple[str, ...]:
             continue
         if LEFT_OUT in each:
             bound = str(each["bound"])
-            found.append(f"{bound[:1].upper()}{bound[1:]}. {each[LEFT_OUT]['en']}")
+            found.append(f"{bound[:1].upper()}{bound[1:]}. {each[LEFT_OUT][ENGLISH]}")
         if STOPS in each:
-            found.append(str(each[STOPS]["en"]))
+            found.append(str(each[STOPS][ENGLISH]))
     return tuple(dict.fromkeys(found))

@@ -13,6 +13,7 @@ References:
 """
 
 from confide.plans.canonical import Json
+from confide.release.certificate.signed_words import ENGLISH
 
 SCHEMA = "confide.deployment-record/1"
 TIER = 3
@@ -48,14 +49,14 @@ def deployment_record(certificate: Json) -> Json:
             "name": FLAVOURS[guarantee["spend"]["measure"]],
             "adjacency": f"{_ADJACENCY[guarantee['adjacency']]} {guarantee['unit']}",
             "data-domain": certificate["data"]["facts-taken-as-public"],
-            "unprotected-quantities": [each["en"] for each in guarantee["not-protected"]],
+            "unprotected-quantities": [each[ENGLISH] for each in guarantee["not-protected"]],
         },
         "privacy-loss": {
             "privacy-unit": guarantee["unit"],
             "privacy-unit-description": guarantee["contribution-bounds"],
             "parameters": guarantee["spend"],
             "shown-as": guarantee["equivalent"],
-            "in-words": guarantee["in-words"]["en"],
+            "in-words": guarantee["in-words"][ENGLISH],
         },
         "deployment-model": {
             "name": guarantee["trust"],

@@ -7,7 +7,14 @@ is not known is absent, never null.
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
+
+from confide.release.certificate.signed_words import SignedText
 
 VERSION = "1"
 
@@ -148,20 +155,13 @@ class GroupPart(_Part):
     rho: Exact | None = None
 
 
-class TextPart(_Part):
-    """One sentence in two languages."""
-
-    en: str
-    zh: str
-
-
 class BoundPart(_Part):
     """What one privacy unit may contribute, and to which measurements."""
 
     bound: str
     measurements: list[str]
-    left_out: TextPart | None = None
-    stops: TextPart | None = None
+    left_out: SignedText | None = None
+    stops: SignedText | None = None
 
 
 class PatientCapPart(_Part):
@@ -177,7 +177,7 @@ class PatientsPart(_Part):
     """That patients may be left out, and up to what; never who was, nor how many."""
 
     caps: list[PatientCapPart]
-    in_words: TextPart
+    in_words: SignedText
 
 
 class GuaranteePart(_Part):
@@ -192,8 +192,8 @@ class GuaranteePart(_Part):
     groups: list[GroupPart]
     contribution_bounds: list[BoundPart]
     equivalents: list[EquivalentPart]
-    not_protected: list[TextPart]
-    in_words: TextPart
+    not_protected: list[SignedText]
+    in_words: SignedText
     patients: PatientsPart | None = None
 
 

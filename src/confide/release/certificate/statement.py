@@ -19,10 +19,11 @@ from confide.plans.soundness.count_limits import limits
 from confide.plans.soundness.cuts import may_cut
 from confide.plans.soundness.small_cells import counts_cells, expectations
 from confide.release.certificate.columns import columns
-from confide.release.certificate.cuts import CUT_IN_WORDS, LEFT_OUT, STOPS, limit_words
+from confide.release.certificate.cuts import LEFT_OUT, STOPS, limit_words
 from confide.release.certificate.equivalents import equivalents
 from confide.release.certificate.in_words import in_words, not_protected
 from confide.release.certificate.query_words import bounds_text, query_text
+from confide.release.certificate.signed_words import signed_sentence
 from confide.tables.per_patient import CountOf
 
 TUNING = "none: bounds, cells and budget follow from public facts"
@@ -60,7 +61,7 @@ def promised(plan: Plan) -> dict[str, Json]:
     return {
         "contribution-bounds": [
             {"bound": bound, "measurements": names}
-            | ({LEFT_OUT: CUT_IN_WORDS} if cut else {})
+            | ({LEFT_OUT: signed_sentence("signed.left-out")} if cut else {})
             | ({STOPS: limit_words(counts)} if counts else {})
             for (bound, cut, counts), names in bounds.items()
         ],

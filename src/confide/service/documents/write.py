@@ -28,7 +28,6 @@ from confide.report.legal.subject import (
     of_study,
     of_year,
 )
-from confide.service.documents.language import Language
 from confide.service.opening import open_ledger, open_study
 from confide.service.spent import spent_on
 
@@ -44,7 +43,7 @@ class Wanted:
         study: Study of a release.
         year: Of a ledger.
         period: Which run of a study that repeats.
-        language: Of the document.
+        language: Of the document, by its tag.
         out: Folder.
         replace: Whether files that differ are written over.
     """
@@ -55,7 +54,7 @@ class Wanted:
     study: Path | None = None
     year: int | None = None
     period: str | None = None
-    language: Language = Language.ENGLISH
+    language: str = "en"
     out: Path
     replace: bool = False
 
@@ -107,7 +106,7 @@ def write_document(kind: Kind, wanted: Wanted) -> Written:
     """
     law = read_legal(wanted.legal or _beside(wanted.what))
     subject = _subject(wanted)
-    made = build(kind, subject, law=law, language=wanted.language.value)
+    made = build(kind, subject, law=law, language=wanted.language)
     files = save_document(made, wanted.out, replace=wanted.replace)
     missing = tuple(
         MissingField(id=item.id, part=part.number, label=item.label, who=item.who)
