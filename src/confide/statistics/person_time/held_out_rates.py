@@ -10,8 +10,8 @@ person-time there is (:mod:`confide.plans.rounds.score_bins`).
 
 *Law.*  Person-time varies by no more than if each had the most, and events with it, at their rate;
 beyond that by their expectation times a dispersion, which the spread of the fitted patients tells
-and Poisson's law bounds from below.  Noise adds to both.  Observed over expected has Fieller's interval [Fie54]; the others are the estimate ∓
-normal quantile × the spread of sums that are drawn anew.
+and Poisson's law bounds from below.  Noise adds to both.  Observed over expected has Fieller's
+interval [Fie54]; the others are the estimate ∓ normal quantile × the spread of sums drawn anew.
 
 *Privacy:* post-processing of noisy sums; held-out patients are in no other answer.
 
