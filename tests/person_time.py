@@ -29,12 +29,12 @@ MOST = 6
 """Events of a patient that count."""
 
 
-def world(*, adjacency=Adjacency.ADD_REMOVE) -> Dataset:
+def world(*, adjacency=Adjacency.ADD_REMOVE, most=MOST) -> Dataset:
     to = models_world(adjacency=adjacency)
     (people,) = to.tables
     days = {"kind": Kind.NUMBER, "unit": "d"}
     more = (
-        Column(name="visits", source="visits", kind=Kind.NUMBER, lower=0, upper=MOST, unit="1"),
+        Column(name="visits", source="visits", kind=Kind.NUMBER, lower=0, upper=most, unit="1"),
         Column(name="observed", source="observed", lower=30, upper=730, **days),
         Column(name="followed", source="followed", lower=0, upper=2000, **days),
     )
@@ -61,12 +61,12 @@ HAZARDS = DescentAggregate(
 )
 
 
-def counted(n, rng):
+def counted(n, rng, *, most=MOST):
     """Return a cohort with events and person-time, the number of events a Poisson's."""
     people = cohort(n, rng)
     people["observed"] = rng.integers(30, 731, n)
     mean = np.exp(people["terms"] @ COUNT_TRUTH) * people["observed"] / 365
-    return people | {"visits": np.minimum(rng.poisson(mean), MOST)}
+    return people | {"visits": np.minimum(rng.poisson(mean), most)}
 
 
 def followed(n, rng):
@@ -106,9 +106,9 @@ def in_rounds(rows, *, aggregate, sigma, to, rng=None):
     return noisy
 
 
-def fit(people, *, aggregate, rho=None, rng=None):
+def fit(people, *, aggregate, rho=None, rng=None, most=MOST):
     """Return the fit of a cohort, with the noise of so much zCDP or with none."""
-    to = world()
+    to = world(most=most)
     rows = DescentRows(aggregate, columns_of(people, aggregate=aggregate), dataset=to)
     moved = scale_of(aggregate, dataset=to).l2_squared
     sigma = 1e-3 if rho is None else math.sqrt(moved / (2 * rho))

@@ -219,7 +219,7 @@ def aside_note(*, of: Domain, widest: float, aside: float = _TYPICAL) -> str:
     """Return for which mean an error is forecast, and what it is for the one farthest from it."""
     middle, half = centre(of)
     means = [f"{of.physical(middle + sign * aside * half):.4g}" for sign in (-1, 1)]
-    unit = f" {of.unit}" if of.unit else ""
+    unit = "" if of.unit in ("", "1") else f" {of.unit}"
     wide = f"±{widest:.3g}{unit}"
     if not aside:
         return f"for a mean in the middle of its bounds; {wide} at one of them"

@@ -91,6 +91,15 @@ def test_a_poisson_model_predicts_rates_per_person_time():
     assert weights.value == pytest.approx(N, rel=0.1)
 
 
+@pytest.mark.parametrize("most", [6, 60])
+def test_counts_are_predicted_by_the_rates_whatever_bound_was_declared(most):
+    rng = np.random.default_rng(6)
+    X = rows(rng)
+    rate = np.exp(X[:, 0] / 60 - X[:, 1] / 20 - 1)
+    model = poisson(most_events=most, epsilon="300").fit(X, rng.poisson(rate), patients="rows")
+    assert model.predict(X).std() == pytest.approx(rate.std(), rel=0.15)
+
+
 def lives(n=N, seed=4):
     rng = np.random.default_rng(seed)
     X = rows(rng, n)

@@ -68,6 +68,28 @@ def test_intervals_of_rate_ratios_cover_sampling_and_noise():
     assert held.mean() == pytest.approx(0.95, abs=0.04)
 
 
+@pytest.mark.parametrize("most", [6, 30, 120])
+def test_what_predicts_is_drawn_to_0_by_its_error_whatever_bound_was_declared(most):
+    people = counted(5_000, np.random.default_rng(8), most=most)
+    found = fit(people, aggregate=COUNTS, most=most)
+    error, slopes = found.sampling[1:].sum(), found.coefficients[1:] ** 2
+    kept = found.predicting[1:] / found.coefficients[1:]
+    assert error / slopes.sum() < 0.03
+    assert ((kept > 0.9) & (kept < 1)).all(), kept
+
+
+def test_intervals_of_rate_ratios_cover_where_few_come_near_the_bound():
+    rng, truth = np.random.default_rng(9), COUNT_TRUTH[1:]
+    held, wide = np.zeros(len(truth)), []
+    for _ in range(40):
+        found = fit(counted(5_000, rng, most=30), aggregate=COUNTS, rho=5, rng=rng, most=30)
+        error = 1.96 * np.sqrt(found.sampling + found.noise)[1:]
+        held += np.abs(found.coefficients[1:] - truth) < error
+        wide.append(error)
+    assert held.mean() / 40 > 0.92
+    assert np.median(wide) < 0.5
+
+
 @pytest.mark.audit
 def test_coverage_of_rate_ratios_in_large_cohorts_is_within_92_and_98_percent():
     """Smaller ones: tests/audits/test_model_coverage.py."""

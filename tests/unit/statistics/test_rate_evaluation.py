@@ -90,12 +90,26 @@ WORLDS = {
     "loud": {"n": 8_000, "noise": 6.0},
     "overdispersed": {"n": 3_000, "noise": 1.0, "over": 1.5},
     "wrong": {"n": 3_000, "noise": 1.0, "slope": 0.6, "shift": 0.3},
+    "many events": {"n": 2_400, "noise": 0.5, "shift": 1.4},
 }
 
 
 def test_intervals_of_rates_cover():
     found = coverage(runs=40, **WORLDS["a clinic"])
     assert min(found.values()) > 0.84, found
+
+
+def test_patients_with_many_events_tell_as_much_as_the_intervals_say():
+    """Person-time that varies takes its events with it, and moves no rate."""
+    rng, found = np.random.default_rng(7), {"slope": [], "concordance": []}
+    for number in range(80):
+        sums = summed(2_400, rng, shift=1.4)[0]
+        one = judged(sums, noise=0.5, number=number, rng=rng)
+        for name, each in found.items():
+            each.append((getattr(one, name).value, getattr(one, name).error))
+    for name, each in found.items():
+        values, errors = np.array(each).T
+        assert errors.mean() == pytest.approx(values.std(), rel=0.3), name
 
 
 @pytest.mark.audit

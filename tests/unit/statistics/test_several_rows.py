@@ -91,6 +91,12 @@ def test_with_the_noise_off_every_patient_weighs_as_one_whatever_their_number_of
     assert (robust[[1, 3, 4]] > 1.1 * alone[[1, 3, 4]]).all()  # rows taken as independent
 
 
+def test_what_predicts_knows_how_much_several_rows_of_a_patient_tell():
+    found = fit(visits(1_000, np.random.default_rng(4), alike=0.0), aggregate=VISITS)
+    kept = found.predicting[1:] / found.coefficients[1:]
+    assert ((kept > 0.965) & (kept < 1)).all(), kept  # 0.944 if only one row told anything
+
+
 @pytest.mark.parametrize(("aggregate", "least"), [(VISITS, 0.87), (YEARS, 0.9)])
 def test_intervals_of_patients_with_dependent_rows_cover_sampling_and_noise(aggregate, least):
     truth = TRUTH if aggregate is VISITS else COUNT_TRUTH

@@ -76,6 +76,7 @@ def _large(number: str) -> str:
 
 def _interval(row: tuple[str, ...], at: dict[str, int]) -> str:
     lower, upper = row[at["lower"]], row[at["upper"]]
-    if not lower or not upper:
+    if not lower:
         return "–"
-    return f"{_short(lower)} to {_short(upper)} ({100 * float(row[at['level']]):g} %)"
+    ends = f"{_short(lower)} to {_short(upper)}" if upper else f"from {_short(lower)}"
+    return f"{ends} ({100 * float(row[at['level']]):g} %)"

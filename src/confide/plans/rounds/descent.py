@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from confide.arrays import Floats
 from confide.plans.rounds.classes import by_class, share_edges
 from confide.plans.rounds.link import FARTHEST, STEPS
-from confide.plans.rounds.marginal import FEWEST, NODES, WEIGHTS, rare_start, started
+from confide.plans.rounds.marginal import FEWEST, NODES, WEIGHTS, one_outcome, rare_start, started
 from confide.plans.rounds.newton import COEFFICIENT, Curvature, Steps, anchored, on_grid, symmetric
 from confide.plans.rounds.one_shot import discriminant
 from confide.tables.aggregates.descent import DescentAggregate
@@ -228,6 +228,7 @@ def walk(
     measured, rest = np.split(rest, [scale.curved + scale.spread])
     late = rest[: (scale.rounds - scale.early) * scale.gradient]
     weight = weight_of(scale, power=1)
+    varied = weight_of(scale, power=2) / weight / one_outcome(aggregate, dataset=dataset)
 
     def model(theta: Floats) -> Floats:
         return weight * begun.curvature(theta)
@@ -243,12 +244,13 @@ def walk(
         first,
         start=on_grid(np.concatenate([begun.intercepts, np.zeros(scale.size - steps.intercepts)])),
         curve=lambda at: begun.joined(model(at)),
+        varied=varied,
         begin=begin,
     )
     guessed = model(theta)
     both = Curvature(
         curve=guessed,
-        spread=guessed * (weight_of(scale, power=2) / weight),
+        spread=guessed * varied,
         joined=begun.joined,
         noise=sigma / (scale.curvature * UNIT**2),
     )
@@ -259,7 +261,7 @@ def walk(
     )
     steps = Steps(aggregate, scale=scale, sigma=sigma, first=scale.early)
     usual = _TURNS_OF_POWERS if begun.powers else _TURNS
-    theta = steps.read(late, start=theta, curve=known.curvature, usual=usual)
+    theta = steps.read(late, start=theta, known=known, usual=usual)
     told = steps.reading
     return Walk(
         whitened=found,

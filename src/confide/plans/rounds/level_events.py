@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +43,9 @@ from confide.arrays import Floats
 from confide.plans.rounds.classes import by_class, pairs, spread_out
 from confide.plans.rounds.descent import Walk
 from confide.plans.rounds.link import mean, variance
+from confide.plans.rounds.marginal import one_outcome
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_terms import UNIT, Family, terms
-from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -150,7 +150,7 @@ def believed(walked: Walk, *, aggregate: DescentAggregate, dataset: Dataset) -> 
         )
         told = _judged(events, one=1.0)
         found = found.plus_at(range(count), told)
-    one = _event(aggregate, dataset=dataset)
+    one = one_outcome(aggregate, dataset=dataset)
     for levels in _covariates(walked, aggregate=aggregate, dataset=dataset):
         told = _of_levels(walked, levels, aggregate=aggregate, one=one)
         told = told.against_first()
@@ -175,17 +175,6 @@ def believed_classes(
             at = [row * size + term for term in (0, *levels.terms)]
             found = found.plus_at(at, told.against_first())
     return found
-
-
-def _event(aggregate: DescentAggregate, *, dataset: Dataset) -> float:
-    """Return how many events one unit of the outcome is."""
-    match aggregate.family:
-        case Family.POISSON:
-            return float(domain(aggregate.outcome, dataset=dataset).upper)
-        case Family.LOGISTIC | Family.HAZARD | Family.MULTINOMIAL:
-            return 1.0
-        case _:
-            assert_never(aggregate.family)
 
 
 def _covariates(

@@ -20,6 +20,8 @@ from confide.plans.rounds.classes import basis, by_class, gaussian_shares, joine
 from confide.plans.rounds.link import mean, variance
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_terms import Family
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -47,6 +49,20 @@ class Start:
     curvature: Callable[[Floats], Floats]
     joined: Callable[[Floats], Floats]
     powers: bool = False
+
+
+def one_outcome(aggregate: DescentAggregate, *, dataset: Dataset) -> float:
+    """Return how many events one unit of the outcome is.
+
+    So many times larger than their variance is the slope of means that are counted in such units.
+    """
+    match aggregate.family:
+        case Family.POISSON:
+            return float(domain(aggregate.outcome, dataset=dataset).upper)
+        case Family.LOGISTIC | Family.HAZARD | Family.MULTINOMIAL:
+            return 1.0
+        case _:
+            assert_never(aggregate.family)
 
 
 def _by_interval(whole: Floats, *, shares: Floats) -> Floats:

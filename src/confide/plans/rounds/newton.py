@@ -212,6 +212,7 @@ class Steps:
         *,
         start: Floats,
         curve: Callable[[Floats], Floats],
+        varied: float,
         begin: Callable[[Floats, Floats], tuple[Floats, Floats]] = lambda at, gradient: (
             at,
             gradient,
@@ -223,6 +224,7 @@ class Steps:
             flat: Noisy gradients, one after another.
             start: Where the first was taken.
             curve: H at a place.
+            varied: J over H, as far as public facts tell.
             begin: Where a step begins, and the gradient there, of one that was taken elsewhere.
         """
         theta = self.mean = start
@@ -232,7 +234,7 @@ class Steps:
             step = np.asarray(np.linalg.solve(steep, gradient), dtype=np.float64)
             self._taken.append(theta + self._limited(step, steep))
             self._average(steep)
-            theta = self._drawn(steep, noise=self.noise)
+            theta = self._drawn(steep, spread=steep * varied, noise=self.noise)
         return theta
 
     def read(
@@ -240,7 +242,7 @@ class Steps:
         flat: Floats,
         *,
         start: Floats,
-        curve: Callable[[Floats], Floats],
+        known: Anchored,
         usual: float,
     ) -> Floats:
         """Return where the late gradients lead, read together, drawn to 0 by their error.
@@ -248,7 +250,7 @@ class Steps:
         Args:
             flat: Noisy gradients, one after another.
             start: Where the first was taken.
-            curve: H, as it was measured there, at a place.
+            known: H and J, as they were measured there, at a place.
             usual: By how much H usually turns per unit of z, beyond that.
         """
         theta = self.mean = start
@@ -260,7 +262,7 @@ class Steps:
                 usual=usual,
                 asked=np.array(self.asked),
                 gradients=np.array(gradients),
-                curve=curve,
+                curve=known.curvature,
                 each=self.each,
                 counts=counts(curve(start), intervals=self._intervals),
                 limited=self._limited,
@@ -270,7 +272,8 @@ class Steps:
             self.noise = math.sqrt(float(np.trace(self.reading.error)) / self._size)
             self.last = float(np.linalg.norm(self.mean - theta))
             plain = self.each / math.sqrt(len(gradients))
-            theta = self._drawn(self.reading.carried, noise=plain)
+            spread = known.spread_at(self.mean)
+            theta = self._drawn(self.reading.carried, spread=spread, noise=plain)
         return theta
 
     def _read(self, flat: Floats) -> Floats:
@@ -278,12 +281,12 @@ class Steps:
         each = flat.reshape(-1, self._answered)
         return each if self._out is None else each @ self._out
 
-    def _drawn(self, curve: Floats, *, noise: float) -> Floats:
+    def _drawn(self, curve: Floats, *, spread: Floats, noise: float) -> Floats:
+        inverse = np.linalg.inv(curve)
         return on_grid(
             _shrunk(
                 self.mean,
-                curve=curve,
-                noise=noise**2,
+                errors=inverse @ (spread + noise**2 * np.eye(len(curve))) @ inverse,
                 intercepts=self.intercepts,
                 groups=self._groups,
             )
@@ -311,7 +314,7 @@ class Steps:
         self.mean, self.noise = mean, self.each / math.sqrt(count)
 
 
-def _shrunk(theta: Floats, *, curve: Floats, noise: float, intercepts: int, groups: int) -> Floats:
+def _shrunk(theta: Floats, *, errors: Floats, intercepts: int, groups: int) -> Floats:
     """Return θ with its slopes drawn to 0 by the share of their size that is error.
 
     Of classes, in groups of as many directions as one has slopes, those of the least error first.
@@ -319,8 +322,7 @@ def _shrunk(theta: Floats, *, curve: Floats, noise: float, intercepts: int, grou
     slopes = theta[intercepts:]
     if not len(slopes):
         return theta
-    inverse = np.linalg.inv(curve)
-    errors = (inverse + noise * inverse @ inverse)[intercepts:, intercepts:]
+    errors = errors[intercepts:, intercepts:]
     if groups == 1:
         share = max(0.0, 1 - float(np.trace(errors)) / max(float(slopes @ slopes), 1e-300))
         return np.concatenate([theta[:intercepts], slopes * share])

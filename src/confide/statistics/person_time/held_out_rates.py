@@ -8,10 +8,10 @@ higher predicted rate than a unit of person-time has that is drawn at random (C-
 *Inside a bin* log rates are taken to be normal, and stretched beyond the last edges by how much
 person-time there is (:mod:`confide.plans.rounds.score_bins`).
 
-*Law.*  Events vary by their expectation times a dispersion, which the spread of the fitted patients
-tells and Poisson's law bounds from below; person-time by no more than if each had the most.  Noise
-adds to both.  Observed over expected has Fieller's interval [Fie54]; the others are the estimate ∓
-normal quantile × the spread of sums that are drawn anew.
+*Law.*  Person-time varies by no more than if each had the most, and events with it, at their rate;
+beyond that by their expectation times a dispersion, which the spread of the fitted patients tells
+and Poisson's law bounds from below.  Noise adds to both.  Observed over expected has Fieller's
+interval [Fie54]; the others are the estimate ∓ normal quantile × the spread of sums drawn anew.
 
 *Privacy:* post-processing of noisy sums; held-out patients are in no other answer.
 
@@ -125,10 +125,10 @@ def evaluated_rates(
     stretch = stretch_of(found.time, noise=found.noise)
     eta = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
     normal = NormalDist().inv_cdf((1 + level) / 2)
-    events, time = _with_draws(found, simulation=simulation)
+    rate = np.exp(eta).mean(axis=1)
+    events, time = _with_draws(found, rate=rate, simulation=simulation)
     same = alike(score_edges(theta))
     slope = None if same else _slope(events, time, eta=eta, found=found)
-    rate = np.exp(eta).mean(axis=1)
     expected = float(np.maximum(found.time, 0) @ rate)
 
     def measure(values: Floats, *, least: float = -math.inf, most: float = math.inf) -> RateNumber:
@@ -196,16 +196,16 @@ def _groups(found: Sums, *, rate: Floats) -> list[tuple[int, int]]:
     return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
 
 
-def _with_draws(found: Sums, *, simulation: Simulation) -> tuple[Floats, Floats]:
+def _with_draws(found: Sums, *, rate: Floats, simulation: Simulation) -> tuple[Floats, Floats]:
     """Return the sums, then those of other patients; each of shape (1 + RUNS, bins)."""
     rng = simulation.generator("rates")
-    shape = (RUNS, SCORE_BINS)
-
-    def drawn(sums: Floats, dispersion: float) -> Floats:
-        spread = np.sqrt(dispersion * np.maximum(sums, 0) + found.noise**2)
-        return np.concatenate([sums[None], sums + spread * rng.normal(size=shape)])
-
-    return drawn(found.events, found.dispersion), drawn(found.time, 1.0)
+    happened, lived, noise, more = rng.normal(size=(4, RUNS, SCORE_BINS))
+    observed = max(float(found.events.sum()), 0.0) / max(float(found.time @ rate), 1e-9)
+    longer = lived * np.sqrt(np.maximum(found.time, 0))
+    chance = happened * np.sqrt(found.dispersion * np.maximum(found.events, 0))
+    events = found.events + chance + observed * rate * longer + found.noise * noise
+    time = found.time + longer + found.noise * more
+    return np.concatenate([found.events[None], events]), np.concatenate([found.time[None], time])
 
 
 def _slope(events: Floats, time: Floats, *, eta: Floats, found: Sums) -> Floats | None:
