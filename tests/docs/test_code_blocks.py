@@ -1,5 +1,6 @@
 """Pages of the documentation are walked: each file is written, each command run, in their order."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -103,3 +104,22 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
             assert read_study(path).plan().measurements
         if path.name.startswith("policy"):
             assert read_policy(path).caps
+
+
+def imported(text: str) -> list[tuple[str, str]]:
+    """Module and name of what a text of Python imports from Confide."""
+    return [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("confide")
+        for alias in node.names
+    ]
+
+
+@pytest.mark.parametrize("page", sorted(LONG))
+def test_every_name_that_a_long_page_imports_is_there(page):
+    """Such a page is walked in the long suite alone; a name that is gone is found at once."""
+    path = next(each for each in PAGES if name_of(each) == page)
+    code = [block.text for block in blocks(path) if block.language == "python"]
+    for module, name in (each for text in code for each in imported(text)):
+        assert hasattr(pytest.importorskip(module), name), f"{module}.{name}"
