@@ -264,7 +264,7 @@ class Steps:
                 gradients=np.array(gradients),
                 curve=known.curvature,
                 each=self.each,
-                counts=counts(curve(start), intervals=self._intervals),
+                counts=counts(known.curvature(start), intervals=self._intervals),
                 limited=self._limited,
             )
             self.reading = read(late)
