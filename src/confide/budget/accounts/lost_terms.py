@@ -107,7 +107,8 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
         told = found.get(of.lineage, NOTHING_TOLD)
         if any(of.spent.values()):
             told = replace(told, charged=tuple(sorted({*told.charged, of.terms})))
-        sets = of.kind in SETS_CAPS and told.caps is None and told.newest in {(), of.terms}
+        tells_caps = of.kind in SETS_CAPS or of.caps is not None
+        sets = tells_caps and told.caps is None and told.newest in {(), of.terms}
         if (sets or not told.newest) and is_signed(head, keys=ours):
             caps = None if of.caps is None or not sets else caps_of(of.caps)
             told = replace(told, newest=of.terms, caps=caps)
