@@ -44,9 +44,16 @@ class Told:
     charged: tuple[Names, ...] = ()
 
     def followed_by(self, newer: "Told") -> "Told":
-        """Return it once more rows are lost."""
+        """Return it once more rows are lost.
+
+        Terms under which something was charged change no more: others, of lines under which nothing
+        was, are of before, as in an older anchor that is put back.
+        """
         both = tuple(sorted({*self.charged, *newer.charged}))
-        return replace(newer if newer.newest else self, charged=both)
+        of_before = (
+            newer.newest not in {self.newest, *newer.charged} and self.newest in self.charged
+        )
+        return replace(newer if newer.newest and not of_before else self, charged=both)
 
     def terms(self, lineage: str, *, caps: Caps | None) -> LedgerTerms:
         """Return the newest terms with some caps."""
