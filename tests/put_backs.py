@@ -82,6 +82,8 @@ class Life:
     put_back: int = 0
     others: dict[str, tuple[LedgerTerms, int]] = field(default_factory=dict)  # what they granted
     named: bool = False  # whether a policy that names people was ever in force
+    anchors: bool = False  # whether anchors are put back and lost, too, once nothing is missing
+    old_anchors: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -130,7 +132,9 @@ class Life:
             if self.elsewhere.random() < 0.15:
                 with contextlib.suppress(PolicyError):
                     self.grow()
-            if self.disks.random() < 0.005:
+            if self.anchors and self.disks.random() < 0.08:
+                self.put_an_anchor_back()
+            elif self.disks.random() < 0.005:
                 self.lose_the_anchor()
             self.nothing_is_forgotten()
         self.ledger.close()
@@ -286,6 +290,7 @@ class Life:
 
     def copy(self) -> None:
         self.copies.append(self.file.read_bytes())
+        self.old_anchors.append((self.folder / "anchor").read_bytes())
 
     def put_a_copy_back(self) -> None:
         if not self.copies:
@@ -329,6 +334,17 @@ class Life:
             return
         self.ledger.close()
         (self.folder / "anchor").unlink()
+        self.ledger = self.opened()
+
+    def put_an_anchor_back(self) -> None:
+        """The anchor is an older one, or gone, beside a ledger that lacks nothing since an officer
+        went on."""
+        self.ledger.close()
+        anchor = self.folder / "anchor"
+        if self.old_anchors and self.disks.random() < 0.7:
+            anchor.write_bytes(self.disks.choice(self.old_anchors[-6:]))
+        else:
+            anchor.unlink()
         self.ledger = self.opened()
 
     def add_a_line(self) -> None:

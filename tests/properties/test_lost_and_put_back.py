@@ -16,6 +16,12 @@ def test_no_counter_is_ever_below_what_was_granted(tmp_path, seed, people):
     assert Life(tmp_path / "ledger", seed, people=people).live(acts=100).put_back
 
 
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_no_counter_is_ever_below_what_was_granted_whatever_anchors_are_put_back(tmp_path, seed):
+    life = Life(tmp_path / "ledger", seed, people=bool(seed % 2), anchors=True)
+    assert life.live(acts=80).put_back
+
+
 def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoints(
     tmp_path, monkeypatch
 ):
@@ -28,4 +34,4 @@ def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoi
 @pytest.mark.parametrize("seed", range(1000, 1300))
 def test_no_counter_is_ever_below_what_was_granted_in_many_lives(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(checkpoint, "EVERY", OFTEN if seed % 3 else checkpoint.EVERY)
-    Life(tmp_path / "ledger", seed, people=bool(seed % 2)).live(acts=120)
+    Life(tmp_path / "ledger", seed, people=bool(seed % 2), anchors=seed % 5 == 0).live(acts=120)

@@ -1,8 +1,8 @@
 """YAML read as text only: every scalar is a string until a schema says what it means.
 
 So ``0.1`` is the exact fraction 1/10, ``no`` is the answer "no" and not false, ``010`` is an ICD
-code and not 8, and nothing but texts, lists and mappings can be built.  Duplicate keys, aliases and
-files over 4 MB are refused.
+code and not 8, and nothing but texts, lists and mappings can be built.  Duplicate keys, aliases,
+halves of characters and files over 4 MB are refused.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from confide.budget.lengths import SURROGATE
 from confide.errors import ContractError, NotAFileError, in_file
 from confide.regular_file import read_text
 
@@ -25,7 +26,14 @@ class _TextLoader(yaml.BaseLoader):
             raise ContractError(
                 f"Line {event.start_mark.line + 1}: aliases are refused.", hint="Write it out."
             )
-        return super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode) and SURROGATE.search(node.value):
+            raise ContractError(
+                f"Line {node.start_mark.line + 1}: half of a character stands there, which no file "
+                "holds.",
+                hint="Write the character itself, or \\U and its eight digits.",
+            )
+        return node
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

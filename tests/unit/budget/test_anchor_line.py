@@ -49,6 +49,10 @@ HEADS = st.builds(
             lineage=TEXTS,
             spent=st.dictionaries(NAMES, st.integers(0, 2**64), max_size=2),
             terms=st.sampled_from([(), PURE, ("event",)]),
+            caps=st.sampled_from([None, CAPS, {}, {**CAPS, "lifetime": "01"}]),
+            adopted=st.lists(st.tuples(st.integers(0, 9), st.just("b" * 64)), max_size=2).map(
+                tuple
+            ),
         ),
         max_size=2,
     ).map(tuple),

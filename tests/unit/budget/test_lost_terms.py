@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from confide.budget.accounts.lost_terms import Told
 from confide.budget.chain.chain import canonical
 from confide.budget.integrity.anchor import Anchor
 from confide.errors import BudgetExhaustedError, LedgerFrozenError, MismatchError, PolicyError
@@ -281,3 +282,13 @@ def test_terms_that_no_lineage_has_are_in_no_line_and_stop_nobody(tmp_path, chan
     charge(ledger, "a")
     ledger.verify_chain()
     ledger.close()
+
+
+def test_terms_under_which_something_was_charged_are_not_replaced_by_lines_of_before():
+    charged = Told(
+        newest=("patient", "add-remove", "pure"), charged=(("patient", "add-remove", "pure"),)
+    )
+    before = Told(newest=("event", "add-remove", "pure"))
+    assert charged.followed_by(before) == charged
+    assert before.followed_by(charged) == charged
+    assert Told(newest=("patient", "add-remove", "pure")).followed_by(before) == before

@@ -44,9 +44,16 @@ class Told:
     charged: tuple[Names, ...] = ()
 
     def followed_by(self, newer: "Told") -> "Told":
-        """Return it once more rows are lost."""
+        """Return it once more rows are lost.
+
+        Terms under which something was charged change no more: others, of lines under which nothing
+        was, are of before, as in an older anchor that is put back.
+        """
         both = tuple(sorted({*self.charged, *newer.charged}))
-        return replace(newer if newer.newest else self, charged=both)
+        of_before = (
+            newer.newest not in {self.newest, *newer.charged} and self.newest in self.charged
+        )
+        return replace(newer if newer.newest and not of_before else self, charged=both)
 
     def terms(self, lineage: str, *, caps: Caps | None) -> LedgerTerms:
         """Return the newest terms with some caps."""
@@ -107,7 +114,8 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
         told = found.get(of.lineage, NOTHING_TOLD)
         if any(of.spent.values()):
             told = replace(told, charged=tuple(sorted({*told.charged, of.terms})))
-        sets = of.kind in SETS_CAPS and told.caps is None and told.newest in {(), of.terms}
+        tells_caps = of.kind in SETS_CAPS or of.caps is not None
+        sets = tells_caps and told.caps is None and told.newest in {(), of.terms}
         if (sets or not told.newest) and is_signed(head, keys=ours):
             caps = None if of.caps is None or not sets else caps_of(of.caps)
             told = replace(told, newest=of.terms, caps=caps)

@@ -65,22 +65,31 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What had been spent on one of several lineages that a row touched, and under which terms.
+    """What had been spent on one of several lineages that a row touched, and what bounded it.
 
     Attributes:
         lineage: Its name.
         spent: Grid units by scope.
         terms: Unit, adjacency and measure; () where they are not known.
+        caps: Those of dataset.yaml; None where a policy's hold, or they are not known.
+        adopted: Versions of its policy with their SHA-256: in force, or waited for.
     """
 
     lineage: str
     spent: Mapping[str, int]
     terms: tuple[str, ...] = ()
+    caps: Mapping[str, str | None] | None = None
+    adopted: tuple[tuple[int, str], ...] = ()
 
     def to_fields(self) -> dict[str, Any]:
         """Return it as it stands in an anchor."""
         spent = {scope: str(units) for scope, units in self.spent.items()}
-        return {"lineage": self.lineage, "spent": spent, "terms": list(self.terms)}
+        named: dict[str, Any] = {}
+        if self.caps is not None:
+            named["caps"] = dict(self.caps)
+        if self.adopted:
+            named["adopted"] = [_version_fields(each) for each in self.adopted]
+        return {"lineage": self.lineage, "spent": spent, "terms": list(self.terms), **named}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +109,8 @@ class SignedHead:
     ``terms`` are unit, adjacency and measure of the lineage, of which ``spent`` is, and ``caps``
     those that the row set beside them; an older copy may know others.
 
-    ``held`` says of each lineage what had been spent on everybody, where the row is of them all:
-    the one by which an officer goes on.
+    ``held`` says of each lineage what had been spent on everybody, and what bounded it, where the
+    row is of them all: the one by which an officer goes on.
     """
 
     number: int
@@ -118,10 +127,19 @@ class SignedHead:
     held: tuple[Holding, ...] = ()
 
     def told(self) -> tuple["SignedHead", ...]:
-        """Return it once for each lineage of which it tells, unsigned but for the first."""
+        """Return it once for each lineage and version of which it tells, unsigned but the first."""
         others = (
-            replace(self, lineage=of.lineage, spent=of.spent, terms=of.terms, caps=None, held=())
+            replace(
+                self,
+                lineage=of.lineage,
+                spent=of.spent,
+                terms=of.terms,
+                caps=of.caps,
+                adopted=version,
+                held=(),
+            )
             for of in self.held
+            for version in of.adopted or (None,)
         )
         return (self, *others)
 
@@ -136,7 +154,7 @@ class SignedHead:
         if self.officers:
             named["officers"] = [list(group) for group in self.officers]
         if self.adopted is not None:
-            named["adopted"] = {"version": str(self.adopted[0]), "sha256": self.adopted[1]}
+            named["adopted"] = _version_fields(self.adopted)
         if self.terms:
             named["terms"] = list(self.terms)
         if self.caps is not None:
@@ -240,7 +258,7 @@ def head_of(fields: Mapping[str, Any]) -> SignedHead:
             key=fields["key"],
             signature=fields["signature"],
             officers=tuple(tuple(map(str, group)) for group in fields.get("officers", ())),
-            adopted=None if adopted is None else (int(adopted["version"]), str(adopted["sha256"])),
+            adopted=None if adopted is None else _version_of(adopted),
             terms=tuple(fields.get("terms", ())),
             caps=fields.get("caps"),
             held=tuple(map(_holding_of, fields.get("held", ()))),
@@ -259,7 +277,17 @@ def _holding_of(fields: Mapping[str, Any]) -> Holding:
         lineage=fields["lineage"],
         spent={scope: int(units) for scope, units in fields["spent"].items()},
         terms=tuple(fields["terms"]),
+        caps=fields.get("caps"),
+        adopted=tuple(map(_version_of, fields.get("adopted", ()))),
     )
+
+
+def _version_of(fields: Mapping[str, Any]) -> tuple[int, str]:
+    return int(fields["version"]), str(fields["sha256"])
+
+
+def _version_fields(version: tuple[int, str]) -> dict[str, str]:
+    return {"version": str(version[0]), "sha256": version[1]}
 
 
 def sign_head(head: SignedHead, *, signer: Signer) -> SignedHead:

@@ -1,8 +1,9 @@
 """The head of a book, as a line of the anchor tells it: what was spent, whose word it takes.
 
 *Privacy:* what a line does not tell is forgotten where its row is lost.  So the line of a row by
-which an officer goes on tells what was spent on every lineage: the row may have raised any of them,
-and an anchor that was lost begins anew with it.
+which an officer goes on tells of every lineage what was spent and what bounds it: the row may have
+raised any of them, rows before it may stand in no other line, as in an anchor that was put back,
+and what earlier lost rows let hold stands in no row but those by which an officer went on.
 """
 
 from collections.abc import Iterator
@@ -43,19 +44,36 @@ def unsigned_head(book: Book, *, key: str) -> SignedHead:
 
 
 def _holdings(book: Book) -> Iterator[Holding]:
-    """Yield what was spent on everybody, of each lineage of which anything was."""
+    """Yield what was spent on everybody, in every year, and what bounds it, of each lineage."""
     for name, account in sorted(book.accounts.items()):
-        spent = account.touched_spent()
-        yield from _holding(name, spent, terms=account.terms.names)
+        policy, awaited = account.policy, account.awaited.versions
+        present = () if policy is None else ((policy.policy.version, policy.digest),)
+        yield from _holding(
+            Holding(
+                lineage=name,
+                spent={each: counter.spent for each, counter in account.counters.items()},
+                terms=account.terms.names,
+                caps=caps_json(account.terms.caps) if policy is None else None,
+                adopted=(*present, *awaited),
+            )
+        )
     for name, lost in sorted(book.lost.items()):
-        spent = {scope: lost.holds(scope) for scope in lost.raised}
-        yield from _holding(name, spent, terms=lost.told.newest)
+        told = lost.told
+        yield from _holding(
+            Holding(
+                lineage=name,
+                spent={scope: lost.holds(scope) for scope in lost.raised},
+                terms=told.newest,
+                caps=caps_json(told.caps) if told.newest else None,
+                adopted=lost.awaited.versions,
+            )
+        )
 
 
-def _holding(lineage: str, spent: dict[str, int], *, terms: tuple[str, ...]) -> Iterator[Holding]:
-    everybodys = {name: units for name, units in spent.items() if kind_of(name) in _EVERYBODYS}
-    if any(everybodys.values()):
-        yield Holding(lineage=lineage, spent=everybodys, terms=terms)
+def _holding(holds: Holding) -> Iterator[Holding]:
+    spent = {name: units for name, units in holds.spent.items() if kind_of(name) in _EVERYBODYS}
+    if any(spent.values()) or holds.adopted:
+        yield replace(holds, spent=spent)
 
 
 def current_head(store: Store, book: Book, *, key: str) -> SignedHead:

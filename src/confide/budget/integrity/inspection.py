@@ -40,6 +40,7 @@ from confide.budget.integrity.lost_rows import (
     signing_keys,
     units_in,
     unknown_adoptions,
+    untold,
 )
 from confide.budget.policy.counters import group_of, shares
 from confide.budget.stores.store import Store
@@ -250,8 +251,8 @@ def _take_lost(
     ``start`` is the place of the line by which an officer last went on.
     """
     current = found.book.signing.current
-    ours = {key, current} - {""}
-    branch = lost_branch(heads[start:], hashes=hashes, ours=ours, earlier=heads[:start])
+    known = {key, current} - {""}
+    branch = lost_branch(heads[start:], hashes=hashes, ours=known, earlier=heads[:start])
     if branch is None:
         _note_lost(found, heads=heads, hashes=hashes)
         return
@@ -259,10 +260,9 @@ def _take_lost(
     found.lost = tuple(head.hash for head in branch.heads[-NAMED_ROWS:])
     found.named = named_officers(branch.heads, keys=keys)
     found.awaited = awaited_policies(branch.heads, keys=keys, book=found.book)
-    found.told = told_terms(branch.heads, keys=keys)
-    found.differences.extend(
-        changed_terms(found.told, heads=branch.heads, accounts=found.book.accounts)
-    )
+    news, ours = untold(branch, keys=keys, counted=counted)
+    found.told = told_terms(news, keys=ours)
+    found.differences.extend(changed_terms(found.told, heads=news, accounts=found.book.accounts))
     for lineage, versions in found.awaited.items():
         version, digest = versions[-1]
         found.differences.append(

@@ -301,6 +301,17 @@ def named_officers(
     return tuple(sorted(found))
 
 
+def untold(
+    branch: Branch, *, keys: Sequence[Collection[str]], counted: Collection[str]
+) -> tuple[tuple[SignedHead, ...], tuple[Collection[str], ...]]:
+    """Return the lines of a branch without those that somebody counted, with their keys.
+
+    What these tell of terms and caps, the ledger has taken; what came since is newer.
+    """
+    news = [each for each in zip(branch.heads, keys, strict=True) if each[0].hash not in counted]
+    return tuple(head for head, _ in news), tuple(ours for _, ours in news)
+
+
 def awaited_policies(
     heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]], book: Book
 ) -> dict[str, tuple[tuple[int, str], ...]]:
@@ -316,12 +327,14 @@ def awaited_policies(
     """
     found: dict[str, set[tuple[int, str]]] = {}
     for head, ours in zip(heads, keys, strict=True):
-        account = book.accounts.get(head.lineage)
-        if head.adopted is None or not is_signed(head, keys=ours):
+        adopted = _adopted(head)
+        if not adopted or not is_signed(head, keys=ours):
             continue
-        policy = None if account is None else account.policy
-        if policy is None or head.adopted[0] > policy.policy.version:
-            found.setdefault(head.lineage, set()).add(head.adopted)
+        for lineage, version in adopted:
+            account = book.accounts.get(lineage)
+            policy = None if account is None else account.policy
+            if policy is None or version[0] > policy.policy.version:
+                found.setdefault(lineage, set()).add(version)
     return {lineage: tuple(sorted(versions)) for lineage, versions in found.items()}
 
 
@@ -333,11 +346,17 @@ def unknown_adoptions(
     Such a key is a stranger's, or one of this site that came with lost rows and is lost itself.
     """
     found = {
-        (head.lineage, *head.adopted)
+        (lineage, *version)
         for head, ours in zip(heads, keys, strict=True)
-        if head.adopted is not None and head.key not in ours and is_signed(head, keys={head.key})
+        if head.key not in ours and is_signed(head, keys={head.key})
+        for lineage, version in _adopted(head)
     }
     return tuple(sorted(found))
+
+
+def _adopted(head: SignedHead) -> list[tuple[str, tuple[int, str]]]:
+    """Return the lineages and versions of a policy that a line says held, or were waited for."""
+    return [(of.lineage, of.adopted) for of in head.told() if of.adopted is not None]
 
 
 def book_at(store: Store, *, number: int) -> Book:
