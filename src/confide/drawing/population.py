@@ -38,7 +38,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     measurements = plan.of(statistic.id)
     asked, present = present_in(measurements[0].aggregate.relation.where)
     where = condition_text(asked, dataset=dataset, words=words)
-    table = str(getattr(statistic, "table", ""))
+    table = statistic.table
     what = "patients" if dataset.keeps_one_row(table) else "records"
     parts = {"table": label(table)}
     if what == "patients" and label(table) == what:

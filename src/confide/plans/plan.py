@@ -16,10 +16,11 @@ References:
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeAlias, assert_never, runtime_checkable
+from typing import Protocol, TypeAlias, assert_never
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -36,7 +37,10 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentrated
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregates.shapes import Measured
+from confide.tables.filter import Everything, Predicate
 from confide.tables.schema import Dataset
+
+DEFAULT_LEVEL = Fraction(95, 100)
 
 # Ids name the published files, also on disks that do not tell capitals apart.
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -65,25 +69,40 @@ class Question:
     weight: Fraction = Fraction(1)
 
 
-@runtime_checkable
-class Statistic(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistic(ABC):
     """One statistic: what it asks, how well it will do, and what it makes of the answers.
 
-    Frozen dataclasses; ``estimate`` is a function of noisy numbers and the plan alone.
+    ``estimate`` is a function of noisy numbers and the plan alone.
+
+    Attributes:
+        id: Unique within the study.
+        table: Whose rows.
+        where: Which rows; of a model or a test those that lack one of the values are left out.
+        level: Coverage of each interval.
+        expect: Public planning number of rows, in a group where there are groups; where errors
+            depend on it, it is needed to forecast them.
+        title: Headline in the report.
     """
 
-    @property
-    def id(self) -> str:
-        """Unique within the study."""
+    id: str
+    table: str
+    where: Predicate = field(default_factory=Everything)
+    level: Fraction = DEFAULT_LEVEL
+    expect: Fraction | None = None
+    title: str = ""
 
+    @abstractmethod
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return what must be measured; raises if the statistic does not suit the data set."""
 
+    @abstractmethod
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
     ) -> Forecast:
         """Return the expected error under the mechanisms, from public facts only."""
 
+    @abstractmethod
     def estimate(
         self,
         noisy: Mapping[str, Noisy],

@@ -212,7 +212,7 @@ def _in_copies(
     """Return the bounds from one release of many copies, and one of their neighbours."""
     dataset = audited_dataset(trial, databases=copies)
     plan = audited_plan(
-        [DatabaseCopies(of=trial.statistic, copies=copies)], dataset=dataset, epsilon=EPSILON
+        [DatabaseCopies.made(trial.statistic, copies=copies)], dataset=dataset, epsilon=EPSILON
     )
     aggregates = tuple(m.aggregate for m in plan.measurements)
     release = opening(folder, dataset, entropy)

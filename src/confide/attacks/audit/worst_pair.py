@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Self, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class KindTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseCopies:
+class DatabaseCopies(Statistic):
     """A statistic of each of many copies of a database at once.
 
     Its sensitivity is that of one copy: a patient is in one only.
@@ -94,10 +94,10 @@ class DatabaseCopies:
     of: Statistic
     copies: int
 
-    @property
-    def id(self) -> str:
-        """That of the statistic."""
-        return self.of.id
+    @classmethod
+    def made(cls, of: Statistic, *, copies: int) -> Self:
+        """Return so many copies of a statistic, under its id."""
+        return cls(id=of.id, table=of.table, of=of, copies=copies)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return those of the statistic, copy by copy."""
@@ -169,7 +169,7 @@ def worst_pairs(trials: Sequence[KindTrial], *, entropy: Entropy) -> tuple[Neigh
     one = trials[0]
     drawn = neighbours(SEARCHED, entity=one.entity, entropy=entropy).alone()
     dataset = audited_dataset(one, databases=SEARCHED)
-    statistics = [DatabaseCopies(of=trial.statistic, copies=SEARCHED) for trial in trials]
+    statistics = [DatabaseCopies.made(trial.statistic, copies=SEARCHED) for trial in trials]
     plan = audited_plan(statistics, dataset=dataset, epsilon=EPSILON)
     turns = [_losses(plan, drawn.renamed(turn), trial=one) for turn in range(_RENAMED)]
     return tuple(
@@ -251,7 +251,7 @@ def worst_choice(trial: KindTrial, *, entropy: Entropy) -> Neighbours:
     """
     drawn = neighbours(_FOR_CHOICES, entity=trial.entity, entropy=entropy).alone()
     dataset = audited_dataset(trial, databases=_FOR_CHOICES)
-    statistic = DatabaseCopies(of=trial.statistic, copies=_FOR_CHOICES)
+    statistic = DatabaseCopies.made(trial.statistic, copies=_FOR_CHOICES)
     (measurement,) = audited_plan(
         [statistic], dataset=dataset, epsilon=EPSILON_OF_CHOICES
     ).measurements

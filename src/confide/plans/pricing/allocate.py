@@ -36,6 +36,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import (
+    DEFAULT_LEVEL,
     Measurement,
     Mechanism,
     Plan,
@@ -43,7 +44,7 @@ from confide.plans.plan import (
     Statistic,
     Study,
 )
-from confide.plans.pricing.calibrate_to_error import DEFAULT_LEVEL, ErrorTarget, met
+from confide.plans.pricing.calibrate_to_error import ErrorTarget, met
 from confide.plans.soundness.circular import require_explained_by_others
 from confide.plans.soundness.coarse_times import coarse_time_notes
 from confide.plans.soundness.count_limits import limit_notes
@@ -273,10 +274,9 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
 
 def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
     """Refuse a level that is none, a condition that no row can satisfy, and a circular model."""
-    level = getattr(statistic, "level", DEFAULT_LEVEL)
-    if not 0 < level < 1:
+    if not 0 < statistic.level < 1:
         raise InvalidParameterError(
-            f"Statistic {statistic.id!r}: expected 0 < level < 1, got {level}.",
+            f"Statistic {statistic.id!r}: expected 0 < level < 1, got {statistic.level}.",
             hint="Write level: 0.95.",
         )
     for question in statistic.questions(dataset):

@@ -11,8 +11,7 @@ from typing import TypeAlias, assert_never
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.plans.estimates import Forecast
-
-DEFAULT_LEVEL = Fraction(95, 100)
+from confide.plans.plan import DEFAULT_LEVEL
 
 
 def _check(name: str, amount: Fraction, level: Fraction) -> None:

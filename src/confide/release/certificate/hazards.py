@@ -184,7 +184,7 @@ def _repeated(stated: HazardFacts) -> Finding:
 def _bounding(stated: HazardFacts) -> Finding:
     dataset, cut = stated.plan.dataset, set()
     for statistic in stated.plan.statistics:
-        table = str(getattr(statistic, "table", ""))
+        table = statistic.table
         bounds = stated.plan.of(statistic.id)[0].aggregate.bounds
         single = any(t.name == table and t.one_row_per_patient for t in dataset.tables)
         if not single and not isinstance(bounds, OneEvent):

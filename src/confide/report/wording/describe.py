@@ -17,18 +17,17 @@ from confide.release.noisy import NoisyAggregates
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.shapes import Totalled
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
-from confide.tables.filter import Everything
 from confide.tables.schema import Dataset
 
 
 def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return the given title of a statistic, or one made from what it asks."""
-    given = str(getattr(statistic, "title", ""))
+    given = statistic.title
     if given:
         return clean(given, most=120)
     title = _made(statistic, plan=plan, words=words)
     others = [other for other in plan.statistics if other.id != statistic.id]
-    if all(getattr(o, "title", "") or _made(o, plan=plan, words=words) != title for o in others):
+    if all(o.title or _made(o, plan=plan, words=words) != title for o in others):
         return title
     return words.say("title.same", title=title, id=clean(statistic.id))
 
@@ -46,7 +45,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
 
 
 def _asking(statistic: Statistic, *, plan: Plan, words: Words) -> Asking:
-    where = getattr(statistic, "where", Everything())
+    where = statistic.where
     condition = condition_text(where, dataset=plan.dataset, words=words, brief=True)
     return Asking(dataset=plan.dataset, words=words, condition=condition)
 

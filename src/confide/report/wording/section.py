@@ -95,7 +95,7 @@ def assumed(statistic: Statistic, *, words: Words) -> tuple[str, ...]:
 def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return whom a statistic is about, what is kept of them, and whether weights are used."""
     told = about(statistic, plan=plan, words=words)
-    table = str(getattr(statistic, "table", ""))
+    table = statistic.table
     bounds = plan.of(statistic.id)[0].aggregate.bounds
     if (
         isinstance(bounds, RowBound | CellBound)

@@ -11,9 +11,8 @@ from confide.drawing.numbers import significant
 from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.estimates import Forecast
-from confide.plans.plan import Plan
+from confide.plans.plan import DEFAULT_LEVEL, Plan
 from confide.plans.pricing.allocate import forecasts
-from confide.plans.pricing.calibrate_to_error import DEFAULT_LEVEL
 from confide.plans.reuse import Answer, Same, Summed
 from confide.release.reused import offers
 from confide.service.dump import OMITTED

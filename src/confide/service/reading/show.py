@@ -98,7 +98,7 @@ def _printed(certificate: Any, folder: Path) -> tuple[ShownTable, ...]:
 
 def _table(statistic: Statistic, estimates: Sequence[Estimate], *, certificate: Any) -> ShownTable:
     head, body = rows(statistic, estimates)
-    title = str(getattr(statistic, "title", "")) or statistic.id
+    title = statistic.title or statistic.id
     shown = _shown(statistic.id, title, head=head, body=body, certificate=certificate)
     said = assumed(statistic, words=load_words("en"))
     return replace(shown, notes=(*said, *shown.notes))

@@ -31,7 +31,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, noise_component, quantile, share, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval, rows_in_a_cell
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of
@@ -58,41 +58,29 @@ class Denominator(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AreaRate:
+class AreaRate(Statistic):
     """The rate of each area of one level of a spine.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         spine: Name of a declared spine.
         area: Which level; the finest when "".
         of: Which rows are counted in the numerator.
-        where: Which rows the rate is about.
         denominator: The declared population, or the rows that ``where`` keeps.
         counted: Patients or events, in a numerator over the population.
         per: The rate is shown per this many.
         same_error_above: Areas with more people get the error of the rate that an area of this size
             has, and its patients lose less; None gives every area the whole budget.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows of an area, where no population is declared.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     spine: str
     area: str = ""
     of: Predicate = field(default_factory=Everything)
-    where: Predicate = field(default_factory=Everything)
     denominator: Denominator = Denominator.PUBLIC
     counted: Counted = Counted.PATIENTS
     per: int = 100_000
     same_error_above: int | None = None
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if self.per < 1 or (self.same_error_above is not None and self.same_error_above < 1):

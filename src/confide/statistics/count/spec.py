@@ -30,38 +30,25 @@ from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error
 from confide.plans.estimation.sums import NoisySum, rounding_variance
 from confide.plans.mechanisms import additive, coordinate
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Ones
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Statistic):
     """How many patients, or events, satisfy a condition.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
-        where: Which rows.
         counted: Patients or events.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of the interval.
-        expect: Public planning value, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
-    where: Predicate = field(default_factory=Everything)
     counted: Counted = Counted.PATIENTS
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one count."""

@@ -32,42 +32,29 @@ from confide.plans.estimation.consistency import Block, Consistent, Weights, who
 from confide.plans.estimation.intervals import median_error, noise_component, quantile
 from confide.plans.estimation.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Ones
 from confide.tables.expression import ColumnOf, QualityOf
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of, domain
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataQuality:
+class DataQuality(Statistic):
     """Completeness, range and code use of fields of a table, by group and overall.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         fields: Columns of that table; all of them when empty.
         by: Groups, such as the site; at most one.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none; rows only.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     fields: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(set(self.fields)) != len(self.fields) or len(self.by) > 1:

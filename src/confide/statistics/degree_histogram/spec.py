@@ -24,17 +24,16 @@ References:
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.plans.contribution import question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import noise_component, score_interval
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.degrees import DegreeAggregate, DegreeBounds, How, degrees_bounded
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
 
@@ -45,28 +44,16 @@ _FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DegreeHistogram:
+class DegreeHistogram(Statistic):
     """Persons by number of contacts.
 
     Attributes:
-        id: Unique within the study.
-        table: The contacts: a table with two id columns.
         at_most: D, the public bound of degrees.
         persons: Table of the persons, one row each; "" counts those who have a contact.
-        where: Which contacts, by their own columns.
-        level: Coverage of each interval.
-        expect: Public planning value of a bin, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     at_most: int
     persons: str = ""
-    where: Predicate = field(default_factory=Everything)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def _aggregate(self, dataset: Dataset) -> DegreeAggregate:
         return DegreeAggregate(

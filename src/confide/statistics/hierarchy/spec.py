@@ -36,7 +36,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Covers, Estimate, Forecast, PartForecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hierarchy.least_squares import Spread, Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares
@@ -46,7 +46,6 @@ from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.pooled import PooledAggregate
 from confide.tables.aggregates.value import Ones
 from confide.tables.expression import Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
@@ -55,34 +54,22 @@ QUANTITIES = ("count", "unrounded", "measurement")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchy:
+class Hierarchy(Statistic):
     """Patients, or events, in every area of every level of a spine.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         spine: Name of a declared spine.
-        where: Which rows.
         counted: Patients or events.
         per_patient: Most finest areas (and rows in each) of one patient, where the schema gives
             none.
         shares: Budget of each level, finest first, in any unit; () makes the mean squared error
             least.
-        level: Coverage of each interval.
-        expect: Public planning value of a finest area, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     spine: str
-    where: Predicate = field(default_factory=Everything)
     counted: Counted = Counted.PATIENTS
     per_patient: PerPatient = field(default_factory=PerPatient)
     shares: tuple[Fraction, ...] = ()
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if any(share <= 0 for share in self.shares):

@@ -29,45 +29,32 @@ from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error
 from confide.plans.estimation.sums import NoisySum, rounding_variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count, cell_keys
 from confide.tables.aggregates.value import Ones
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram:
+class Histogram(Statistic):
     """Patients, or events, in each cell of one or more public groupings.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         by: Names of categories, bins or calendar parts; several make a crosstab.
-        where: Which rows.
         counted: Patients or events.
         per_patient: Most cells (and rows in each) of one patient, where the schema gives none.
         threshold: Noisy counts below it are withheld; None publishes all.
         round_to: Published counts are rounded to a multiple of it.
-        level: Coverage of each interval.
-        expect: Public planning value of a cell, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     by: tuple[str, ...]
-    where: Predicate = field(default_factory=Everything)
     counted: Counted = Counted.PATIENTS
     per_patient: PerPatient = field(default_factory=PerPatient)
     threshold: int | None = None
     round_to: int = 1
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if not self.by:

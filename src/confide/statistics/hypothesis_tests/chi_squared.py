@@ -35,7 +35,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hypothesis_tests.contingency import departures, independence
 from confide.statistics.hypothesis_tests.groups import categories
@@ -44,7 +44,6 @@ from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count, cell_keys
 from confide.tables.aggregates.value import Ones
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -53,28 +52,16 @@ _ALL = ("all", "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChiSquaredTest:
+class ChiSquaredTest(Statistic):
     """Are two categories independent?
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         by: The two categories: rows and columns of the table.
-        where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
-        level: Coverage of each interval.
-        expect: Public planning number of rows altogether; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     by: tuple[str, ...]
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(self.by) != 2 or self.by[0] == self.by[1]:

@@ -36,7 +36,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hypothesis_tests.contingency import slope, trend
 from confide.statistics.hypothesis_tests.groups import categories
@@ -46,7 +46,7 @@ from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Ones
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
@@ -54,32 +54,20 @@ _ALL = ("all",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrendTest:
+class TrendTest(Statistic):
     """Does a share rise or fall over ordered categories?
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: The condition whose share is wanted.
         by: The one ordered category.
         scores: Public scores of its values; 0, 1, 2, … when empty.
-        where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a category; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     of: Predicate
     by: tuple[str, ...]
     scores: tuple[Fraction, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(self.by) != 1:

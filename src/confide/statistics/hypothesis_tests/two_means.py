@@ -29,7 +29,7 @@ from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.estimation.student import student_width
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing
@@ -37,7 +37,6 @@ from confide.statistics.hypothesis_tests.published import TOO_FEW, number
 from confide.statistics.hypothesis_tests.welch import Compared, compared, p_value
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.expression import Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
@@ -46,32 +45,20 @@ _TYPICAL = 1 / 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoMeansTest:
+class TwoMeansTest(Statistic):
     """Is a clipped number equally large in two groups, on average?
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: What is compared.
         by: The one category that makes the groups.
         groups: The reference, and what is compared with it; needed if there are more than two.
-        where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     by: tuple[str, ...]
     groups: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(self.by) != 1:

@@ -35,7 +35,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hypothesis_tests.contingency import independence
 from confide.statistics.hypothesis_tests.effects import Effect, effects
@@ -46,40 +46,28 @@ from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Ones
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoProportionsTest:
+class TwoProportionsTest(Statistic):
     """Does a condition hold equally often in two groups?
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: The condition.
         by: The one category that makes the groups.
         groups: The reference, and what is compared with it; needed if there are more than two.
-        where: Which rows.
         per_patient: ``rows=1`` where a patient may have several.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
         expect_share: Public planning value of the shares.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     of: Predicate
     by: tuple[str, ...]
     groups: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(self.by) != 1:

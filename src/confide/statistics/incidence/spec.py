@@ -39,7 +39,7 @@ from confide.plans.estimation.rate_estimates import FoundRate, Publishing, basel
 from confide.plans.estimation.rates import RateCell, RateNoise, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per, step_of
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
@@ -56,41 +56,28 @@ _FOLLOW_UPS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incidence:
+class Incidence(Statistic):
     """Events per person-time.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         time: Column or per-patient value: the time at risk of a row.
         of: Which rows are events.
         events: Column or per-patient value: the number of events of a row; in place of ``of``.
         by: Groups; none gives one rate.
-        where: Which rows.
         per: What the rate is reported per.
         compare: Labels of the group that the others are compared to; none: no comparison.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning value of the person-time of a group, in the unit of ``per``; needed
-            to forecast the error.
         expect_rate: Public planning value of the rate, as reported.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     time: str
     of: Predicate = field(default_factory=Everything)
     events: str = ""
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per: Per = field(default_factory=Per)
     compare: tuple[str, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_rate: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if self.events and self.of != Everything():

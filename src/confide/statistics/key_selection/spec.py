@@ -26,7 +26,7 @@ from confide.errors import ContractError, UnboundedError
 from confide.plans.contribution import PerPatient, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import keyed, threshold
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
 from confide.tables.aggregates.keyed import KeyedAggregate
@@ -35,34 +35,21 @@ from confide.tables.bound_contributions import (
     ContributionBounds,
 )
 from confide.tables.expression import ColumnOf
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeySelection:
+class KeySelection(Statistic):
     """Distinct patients per value of a text column, for values held by enough patients.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         key: Text column.
-        where: Which rows.
         per_patient: Most keys (``cells``) of one patient.
-        level: Coverage of each interval.
-        expect: Public planning count of a key, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     key: str
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def _bounds(self, dataset: Dataset) -> ContributionBounds:
         if dataset.unit.entity is Entity.EVENT:

@@ -30,7 +30,7 @@ from confide.errors import ContractError, UnknownNameError
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
@@ -51,7 +51,6 @@ from confide.tables.aggregates.descent_terms import (
     Family,
     terms,
 )
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
 
@@ -60,36 +59,24 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MultinomialRegression:
+class MultinomialRegression(Statistic):
     """How the odds of each class of a category depend on covariates.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         outcome: A category with three public values or more.
         covariates: Numbers, and categories of which the first value is the reference.
         reference: The class that others are compared with; the first one when empty.
-        where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
-        level: Coverage of each interval.
-        expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of the rarest class; as many of each otherwise.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     outcome: str
     covariates: tuple[str, ...]
     reference: str = ""
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)

@@ -27,7 +27,7 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import fitted
@@ -41,7 +41,7 @@ from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Holds
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.relation import axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
@@ -59,15 +59,12 @@ class Method(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticRegression:
+class LogisticRegression(Statistic):
     """How the odds of a condition depend on covariates.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: The condition.
         covariates: Numbers, and categories of which the first value is the reference.
-        where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         recalibrate: What of the log odds half of those who are held out put right; the other half
@@ -75,25 +72,16 @@ class LogisticRegression:
         subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
             left out.
         method: Rounds, or one look where there are few patients: it predicts and has no intervals.
-        level: Coverage of each interval.
-        expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
         expect_auc: Public planning C-statistic; 3/4 otherwise.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     of: Predicate
     covariates: tuple[str, ...]
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
     method: Method = Method.ROUNDS
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
     recalibrate: Recalibration = Recalibration.NONE
     subgroups: tuple[str, ...] = ()
     expect_auc: Fraction | None = None

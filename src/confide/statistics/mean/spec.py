@@ -32,40 +32,27 @@ from confide.plans.cell_means import aside_note, cell_means, expected_error, mea
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import Share
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.expression import Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
+class Mean(Statistic):
     """Mean of a column, clipped to its declared bounds.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: What is averaged.
         by: Groups; none gives one number.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def _column(self, dataset: Dataset) -> Expression:
         return resolve(self.column, table=self.table, dataset=dataset)

@@ -36,7 +36,7 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import (
     TOO_FEW,
@@ -56,7 +56,7 @@ from confide.tables.aggregates.descent_terms import UNIT, Family, terms
 from confide.tables.bound_contributions import RowBound
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import ColumnOf, Holds
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.grid import on_grid
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
@@ -66,39 +66,27 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HazardRegression:
+class HazardRegression(Statistic):
     """How the hazard of an event depends on covariates.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         time: Number from 0: time from the start to the event or to the end of follow-up.
         of: The condition that follow-up ended with the event; otherwise it was censored.
         covariates: Numbers, and categories of which the first value is the reference; all known
             at the start.
         edges: Of the intervals, in the unit of ``time``; the first is 0, the last the horizon.
-        where: Which rows; rows that lack one of the values are left out.
         per_patient: ``rows=1`` where a patient may have several.
         hold_out: Share of the patients, by keyed hash, who are not fitted but give the C-statistic.
-        level: Coverage of each interval.
-        expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning share of them who have the event; 1/4 otherwise.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     time: str
     of: Predicate
     covariates: tuple[str, ...]
     edges: tuple[Fraction, ...]
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):

@@ -30,7 +30,7 @@ from confide.errors import ContractError
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted
@@ -40,7 +40,6 @@ from confide.statistics.person_time.published_rates import published_rates
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
 
@@ -49,35 +48,23 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoissonRegression:
+class PoissonRegression(Statistic):
     """How a rate of events depends on covariates.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         events: Number of events of a row, declared from 0 to Y.
         covariates: Numbers, and categories of which the first value is the reference.
         time: Person-time, a number above zero; where it is left out, events are per row.
-        where: Which rows; rows that lack one of the values are left out.
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
-        level: Coverage of each interval.
-        expect: Public planning number of rows; needed to forecast the error.
         expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     events: str
     covariates: tuple[str, ...]
     time: str | None = None
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
     hold_out: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:

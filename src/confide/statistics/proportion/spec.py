@@ -34,47 +34,35 @@ from confide.plans.estimation.intervals import (
 )
 from confide.plans.estimation.sums import NoisySum
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Ones
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Expression, Holds
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.relation import axes_of
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proportion:
+class Proportion(Statistic):
     """Share of rows (patients, where a patient has one row) that satisfy ``of``.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: The condition whose share is wanted.
         by: Groups; none gives one number.
-        where: Which rows form the denominator.
         per: The share is shown per this many: 1, 100, 1000, 100000.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
         expect_share: Public planning value of the share itself, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     of: Predicate
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per: int = 1
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_share: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if self.per < 1:

@@ -37,13 +37,12 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Ones
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -51,38 +50,26 @@ _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quantiles:
+class Quantiles(Statistic):
     """Quantiles of a column, from its distribution over public bins.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: A number.
         at: Which quantiles, in (0, 1).
         bins: Most public cells between the declared bounds: one a value where there are enough,
             else one for each bound and equal ones between.
         edges: Where cells begin instead, in the unit of the column, from bound to bound.
         by: Groups; none gives one set of numbers.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
         ends: Whether each bound has a cell of its own.
     """
 
-    id: str
-    table: str
     column: str
     at: tuple[Fraction, ...] = _QUARTILES
     bins: int = 64
     edges: tuple[Fraction, ...] = ()
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
     ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:

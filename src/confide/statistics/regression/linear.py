@@ -37,7 +37,7 @@ from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.regression.least_squares import fit
 from confide.statistics.regression.moments import MomentTable, Variables, second_moments, tables
@@ -46,7 +46,7 @@ from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Product, Value
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -56,30 +56,18 @@ _TYPICAL = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearRegression:
+class LinearRegression(Statistic):
     """How a number depends on others and on categories, all at once.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         outcome: The number that is explained.
         covariates: Numbers, and categories of which the first value is the reference.
-        where: Which rows; rows that lack one of the values are left out.
         per_patient: ``rows=1`` where a patient may have several.
-        level: Coverage of each interval.
-        expect: Public planning number of rows; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     outcome: str
     covariates: tuple[str, ...]
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)

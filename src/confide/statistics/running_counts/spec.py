@@ -42,7 +42,7 @@ from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, completed, cut_periods, period_axis
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate
@@ -53,7 +53,6 @@ from confide.tables.aggregates.square_root import ONE, convolved, inverse, runni
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, CellOrder, ContributionBounds, RowBound
 from confide.tables.expression import DatePart, Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain
 from confide.tables.schema import Dataset
 
@@ -64,42 +63,30 @@ AGAIN = "counts again in each period"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunningCounts:
+class RunningCounts(Statistic):
     """Counts of patients or events per period, added up over time.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         over: A date, or a derived column of bins: the day on which a record came in.
         every: Length of a period of a date; days when None.
         since: First day of the horizon, in days since 1970-01-01; the first declared when None.
         until: Last day of the horizon; it may lie in the future.
         through: Last day whose period is published; the whole horizon when None.
         groups: Public groups, a series each; event days give what was known of each, when.
-        where: Which rows.
         counted: Patients, at most once a period, or events.
         per_patient: Most periods (``cells``) and rows in each of one patient.
         rolling: Also publish sums of so many periods.
-        level: Coverage of each interval.
-        expect: Public planning value of the last running count, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     over: str
     every: DatePart | None = None
     since: int | None = None
     until: int | None = None
     through: int | None = None
     groups: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     counted: Counted = Counted.PATIENTS
     per_patient: PerPatient = field(default_factory=PerPatient)
     rolling: int | None = None
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate
@@ -56,7 +56,7 @@ from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Plain
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import DatePart, Expression
-from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
@@ -82,42 +82,30 @@ class Budget(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Statistic):
     """Sums or means of a column over time.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: What is summed or averaged, clipped to its declared bounds.
         over: A date, or a derived column of bins, such as hours since admission.
         of: Means or sums.
         every: Length of a period of a date; days when None.
         since: First day, in days since 1970-01-01; the first declared one when None.
         until: Last day.
-        where: Which rows.
         per_patient: Most periods (``cells``) and rows in each of one patient.
         n_min: Public least number of rows of a period; the denominator is never smaller.
         budget: Joint, or split over the periods to compare.
-        level: Coverage of each interval.
-        expect: Public planning number of rows of a period; for sums, of the sum.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     over: str
     of: SeriesOf = SeriesOf.MEAN
     every: DatePart | None = None
     since: int | None = None
     until: int | None = None
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     n_min: int | None = None
     budget: Budget = Budget.JOINT
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if self.n_min is not None and (self.n_min < 1 or self.of is SeriesOf.SUM):

@@ -43,7 +43,7 @@ from confide.plans.estimation.rate_estimates import FoundRate, Publishing
 from confide.plans.estimation.rates import RateCell, RateNoise, control_limits, pooled, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
 from confide.plans.simulation import Simulation
@@ -74,41 +74,28 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SMR:
+class SMR(Statistic):
     """Observed over expected events by group.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: Which rows are events.
         reference: Public reference rates by stratum, per ``per``; one, if there are no strata.
         strata: What is adjusted for: age bands, sex.
         by: Groups; none gives one ratio.
         time: Column or per-patient value: the time at risk of a row; persons are counted if empty.
         population: Public number at risk by group and stratum, in place of the rows.
-        where: Which rows.
         per: What the reference rates are per.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning value of the expected events of a group; needed to forecast the
-            error unless the population is public.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     reference: tuple[PublicNumber, ...]
     strata: tuple[str, ...] = ()
     of: Predicate = field(default_factory=Everything)
     by: tuple[str, ...] = ()
     time: str = ""
     population: tuple[PublicNumber, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per: Per = field(default_factory=Per)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         self.at_risk.check()

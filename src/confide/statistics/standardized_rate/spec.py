@@ -40,7 +40,7 @@ from confide.plans.estimation.rate_estimates import FoundRate, Publishing, basel
 from confide.plans.estimation.rates import Rate, RateCell, RateNoise, pooled, ratio, standardized
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
 from confide.plans.simulation import Simulation
@@ -56,45 +56,32 @@ _PLANNED = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandardizedRate:
+class StandardizedRate(Statistic):
     """Rates by group, weighted to a standard population.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         of: Which rows are events.
         strata: What is adjusted for: age bands, sex.
         standard: Weights of the standard population by stratum; in any unit.
         by: Groups; none gives one rate.
         time: Column or per-patient value: the time at risk of a row; persons are counted if empty.
         population: Public number at risk by group and stratum, in place of the rows.
-        where: Which rows.
         per: What the rate is reported per.
         compare: Labels of the group that the others are compared to; none: no comparison.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning value of the persons or person-time of a group; needed to forecast
-            the error unless the population is public.
         expect_rate: Public planning value of the rate, as reported.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     strata: tuple[str, ...]
     standard: tuple[PublicNumber, ...]
     of: Predicate = field(default_factory=Everything)
     by: tuple[str, ...] = ()
     time: str = ""
     population: tuple[PublicNumber, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per: Per = field(default_factory=Per)
     compare: tuple[str, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_rate: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         self.at_risk.check()

@@ -22,42 +22,30 @@ from fractions import Fraction
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Plain
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
+class Sum(Statistic):
     """Sum of a column, clipped to its declared bounds.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: What is summed.
         by: Groups; none gives one number.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning value of the sum, for relative errors.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def _column(self, dataset: Dataset) -> Expression:
         return resolve(self.column, table=self.table, dataset=dataset)

@@ -41,7 +41,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
 from confide.statistics.survival.method import Method
@@ -50,7 +50,6 @@ from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
-from confide.tables.filter import Everything, Predicate
 from confide.tables.grid import on_grid
 from confide.tables.relation import Relation, axes_of, constant_per_patient, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind, Outside
@@ -60,12 +59,10 @@ MOST_POINTS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survival:
+class Survival(Statistic):
     """Time to an event, censored on the right, by arm.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows; one a patient, or all values constant per patient.
         time: Number: time from the start to the event or to the end of follow-up.
         status: Category: how the follow-up ended.
         censored: Labels of ``status`` that are censoring; each other label is a type of event.
@@ -74,15 +71,9 @@ class Survival:
         edges: Their edges instead, in the unit of ``time``; the first is its lower bound.
         until: Horizon in the unit of ``time``; the upper bound of ``time`` when None.
         method: The exit histogram, or the textbook's split per time point.
-        where: Which rows.
         per_patient: States nothing: a patient leaves once.
-        level: Coverage of each interval.
-        expect: Public planning number of patients in an arm; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     time: str
     status: str
     censored: tuple[str, ...]
@@ -91,11 +82,7 @@ class Survival:
     edges: tuple[Fraction, ...] = ()
     until: Fraction | None = None
     method: Method = Method.EXIT_HISTOGRAM
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if self.edges and self.until is not None:

@@ -36,7 +36,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
@@ -49,7 +49,6 @@ from confide.statistics.table_one.lines import (
     places,
 )
 from confide.tables.aggregates.cells import cell_keys
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -57,30 +56,18 @@ _GRID = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableOne:
+class TableOne(Statistic):
     """Characteristics of patients: n (%), mean (SD), median [IQR], missing, and differences.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         variables: The rows of the table.
         by: Groups, at most one; none gives one column.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none; rows only.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     variables: tuple[Characteristic, ...]
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         names = [variable.column for variable in self.variables]

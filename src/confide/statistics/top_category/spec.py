@@ -25,44 +25,31 @@ from confide.errors import ContractError
 from confide.plans.choices import NAME, choice_forecast, chosen
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.ranked_cells import RankedCells
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopCategory:
+class TopCategory(Statistic):
     """The category, or the few categories, that most patients of a cohort have.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         by: Names of categories, bins or calendar parts; several make pairs.
-        where: Which rows.
         counted: Patients or events.
         per_patient: Most cells (and rows in each) of one patient, where the schema gives none.
         size: How many are chosen.
-        level: Chance to be chosen that the forecast refers to.
-        expect: Public planning number of patients in a leading category, for relative leads.
         lead: Public planning lead of one category over the others, for the forecast's chance.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     by: tuple[str, ...]
-    where: Predicate = field(default_factory=Everything)
     counted: Counted = Counted.PATIENTS
     per_patient: PerPatient = field(default_factory=PerPatient)
     size: int = 1
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     lead: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if not self.by:

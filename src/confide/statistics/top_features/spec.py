@@ -29,46 +29,33 @@ from confide.errors import ContractError
 from confide.plans.choices import NAME, choice_forecast, chosen
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.ranked_features import About, RankedFeatures, one_row
 from confide.tables.expression import Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopFeatures:
+class TopFeatures(Statistic):
     """The features whose covariance with an outcome is largest, up or down.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         features: Names of numbers: a public panel of genes, laboratory values or genotypes 0/1/2.
         outcome: Name of a number; 0 and 1 for controls and cases.
         about: Whether products are centred on the means or on the centres of the bounds.
-        where: Which rows.
         per_patient: Most rows of one patient, where the schema gives none.
         size: How many are chosen.
-        level: Chance to be chosen that the forecast refers to.
-        expect: Public planning number of patients, for relative leads.
         lead: Public planning lead of one feature over the others, in contributions of one patient.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     features: tuple[str, ...]
     outcome: str
     about: About = About.MEANS
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
     size: int = 1
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     lead: Fraction | None = None
-    title: str = ""
 
     def __post_init__(self) -> None:
         if len(self.features) < 2:

@@ -39,12 +39,11 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.expression import Expression
-from confide.tables.filter import Everything, Predicate
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
@@ -53,30 +52,18 @@ _TYPICAL = 1 / 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variance:
+class Variance(Statistic):
     """Mean and standard deviation of a column, clipped to its declared bounds.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows.
         column: What is described.
         by: Groups; none gives one set of numbers.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
-    title: str = ""
 
     def _column(self, dataset: Dataset) -> Expression:
         return resolve(self.column, table=self.table, dataset=dataset)

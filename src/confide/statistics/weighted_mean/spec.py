@@ -41,7 +41,7 @@ from confide.plans.estimation.intervals import (
 )
 from confide.plans.estimation.weighted_sums import WeightSums, effective_size, weight_sums
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
@@ -49,7 +49,7 @@ from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.aggregates.value import Centred, Plain, Product
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Everything, Predicate
+from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, axes_of, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 from confide.tables.survey_weight import require_weight, weight_domain
@@ -60,32 +60,20 @@ _TYPICAL = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightedMean:
+class WeightedMean(Statistic):
     """Weighted mean of a column, clipped to its declared bounds.
 
     Attributes:
-        id: Unique within the study.
-        table: Whose rows; it, or the patients' table, declares a weight.
         column: What is averaged.
         by: Groups; none gives one number.
-        where: Which rows.
         per_patient: Bounds, where the schema gives none.
-        level: Coverage of each interval.
-        expect: Public planning number of rows in a group; needed to forecast the error.
         expect_weight: Public planning value of the mean weight; needed to forecast the error.
-        title: Headline in the report.
     """
 
-    id: str
-    table: str
     column: str
     by: tuple[str, ...] = ()
-    where: Predicate = field(default_factory=Everything)
     per_patient: PerPatient = field(default_factory=PerPatient)
-    level: Fraction = Fraction(95, 100)
-    expect: Fraction | None = None
     expect_weight: Fraction | None = None
-    title: str = ""
 
     def _column(self, dataset: Dataset) -> Expression:
         return resolve(self.column, table=self.table, dataset=dataset)
