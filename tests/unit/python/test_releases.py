@@ -235,3 +235,12 @@ def test_a_folder_signed_by_another_key_is_not_loaded_for_who_pins_one(ws, small
     assert confide.load(tmp_path / "out", key=ws.public_key) == small
     with pytest.raises(confide.errors.VerificationError, match="signer"):
         confide.load(tmp_path / "out", key="0" * 64)
+
+
+@pytest.mark.parametrize("call", ["release", "advance"])
+def test_a_file_where_a_plan_is_expected_is_told_how_to_become_one(ws, call):
+    before = ws.spent()
+    with pytest.raises(confide.errors.ContractError, match=r"Expected a plan, got str") as told:
+        getattr(ws, call)("study.yaml")
+    assert 'ws.study("study.yaml").plan()' in told.value.hint
+    assert ws.spent() == before

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from confide.budget.ledger import StoredRelease
-from confide.errors import BudgetExhaustedError
+from confide.errors import BudgetExhaustedError, ContractError
 from confide.noise.entropy import SystemEntropy
 from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
@@ -47,10 +47,11 @@ def release(
 
     Raises:
         PolicyError: If a cap would be passed, or nobody counted; nothing is charged.
-        ContractError: If the source lacks what is named, or without ``again`` the same was
-            asked before (:mod:`confide.release.published`); nothing is charged.
+        ContractError: If that is no plan, the source lacks what is named, or without ``again`` the
+            same was asked before (:mod:`confide.release.published`); nothing is charged.
         ReleaseFailedError: If anything fails after reading began; the charge stays.
     """
+    _require_plan(plan)
     who = analyst or analyst_of(site.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     if not again:
@@ -67,6 +68,14 @@ def release(
         return _certified(site, stored, snapshot=snapshot, outlines=outlines)
 
 
+def _require_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise ContractError(
+            f"Expected a plan, got {type(plan).__name__}.",
+            hint='ws.plan(…) makes one of statistics, ws.study("study.yaml").plan() of a file.',
+        )
+
+
 @sealing
 def advance(
     site: Site,
@@ -80,6 +89,7 @@ def advance(
 
     As :func:`release`; of the plan, ``through`` and the snapshot alone may have changed.
     """
+    _require_plan(plan)
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
         stored = gate(site).advance(
