@@ -30,6 +30,22 @@ def test_prepare_says_disk_stages_and_facts_and_whom_they_are_for(clinic):
     assert after["digest"] == before["digest"]
 
 
+def test_nothing_in_the_workspace_folder_is_for_others_whatever_the_mask(tmp_path):
+    before = os.umask(0)
+    try:
+        clinic = make_clinic(tmp_path)
+        assert confide("prepare", clinic.folder / "dataset.yaml").code == 0
+        assert confide("run", clinic.study, "--out", tmp_path / "out").code == 0
+    finally:
+        os.umask(before)
+    folder = clinic.folder
+    inside = folder / ".confide"
+    places = [inside, *inside.rglob("*")]
+    shown = [f"{path.relative_to(folder)}" for path in places if path.stat().st_mode & 0o077]
+    assert any(path.name == "manifest.json" for path in places)
+    assert shown == []
+
+
 def test_check_proves_that_copies_and_source_agree(clinic):
     confide("prepare", clinic.folder / "dataset.yaml", "--quiet")
     ran = confide("prepare", clinic.folder / "dataset.yaml", "--check", "--json")

@@ -15,6 +15,7 @@ References:
 
 import contextlib
 import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.regular_file import writing
+from confide.regular_file import descriptor
 from confide.rows.copies.choice import streams
 from confide.rows.copies.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
 from confide.rows.copies.manifest import (
@@ -339,7 +340,8 @@ def delete_copies(folder: Path) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
-    with writing(folder / LOCK) as file:
+    file = descriptor(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -347,3 +349,5 @@ def _alone(folder: Path) -> Iterator[None]:
                 "Another `confide prepare` is running here.", hint="Wait until it is done."
             ) from None
         yield
+    finally:
+        os.close(file)
