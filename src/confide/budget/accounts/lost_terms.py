@@ -47,13 +47,18 @@ class Told:
         """Return it once more rows are lost.
 
         Terms under which something was charged change no more: others, of lines under which nothing
-        was, are of before, as in an older anchor that is put back.
+        was, are of before, as in an older anchor that is put back.  So may higher caps be, and of
+        each cap under the same terms the lower holds.
         """
         both = tuple(sorted({*self.charged, *newer.charged}))
         of_before = (
             newer.newest not in {self.newest, *newer.charged} and self.newest in self.charged
         )
-        return replace(newer if newer.newest and not of_before else self, charged=both)
+        last = newer if newer.newest and not of_before else self
+        same = self.newest == newer.newest
+        return replace(
+            last, charged=both, caps=_lower(self.caps, newer.caps) if same else last.caps
+        )
 
     def terms(self, lineage: str, *, caps: Caps | None) -> LedgerTerms:
         """Return the newest terms with some caps."""
@@ -120,7 +125,15 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
             caps = None if of.caps is None or not sets else caps_of(of.caps)
             told = replace(told, newest=of.terms, caps=caps)
         found[of.lineage] = told
+    for of in [each for head in heads for each in head.held if each.others]:
+        told = found.get(of.lineage, NOTHING_TOLD)
+        found[of.lineage] = replace(told, charged=tuple(sorted({*told.charged, *of.others})))
     return found
+
+
+def _lower(one: Caps | None, other: Caps | None) -> Caps | None:
+    """Return the lower of each cap, as far as they are known."""
+    return tightest(one, other) if one is not None and other is not None else one or other
 
 
 def is_fixed(account: Account) -> bool:
