@@ -81,6 +81,39 @@ def a_cap_that_many_lost_rows_lowered_stays_low(folder, monkeypatch):
     ran("ledger", "verify", world.dataset)
 
 
+def taken_as_an_earlier_version_did(patch):
+    """Terms of every line of lost rows are taken, and the last ones hold."""
+    patch.setattr(inspection, "untold", lambda branch, *, keys, counted: (branch.heads, keys))  # noqa: ARG005
+    patch.setattr(Told, "followed_by", Told.replaced_by)
+
+
+def a_chain_whose_terms_would_be_others_now_is_read(folder, monkeypatch):
+    """South was planned under ε and charged under ρ; the anchor is of before the charge."""
+    world = clinic(folder)
+    north = world.dataset.read_text()
+    south = north.replace(*SOUTH)
+    world.dataset.write_text(south.replace(*PURE))
+    ran("plan", world.study, "--quiet")
+    anchor = read(world)
+    world.dataset.write_text(south)
+    run(world, "first")
+    world.put_back("draft")
+    with monkeypatch.context() as patch:
+        taken_as_an_earlier_version_did(patch)
+        world.dataset.write_text(north)
+        go_on(world)
+        disturb(world, "put back", anchor)
+        go_on(world)
+        world.dataset.write_text(south.replace(*PURE))
+        ran("plan", world.study, "--quiet")
+    assert "the two do not add up" in refused(world, "second")
+    ran("ledger", "verify", world.dataset)
+
+
+def test_a_chain_whose_lost_terms_would_be_others_now_is_read(tmp_path, monkeypatch):
+    a_chain_whose_terms_would_be_others_now_is_read(tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("south", [False, True], ids=["known", "in lost rows alone"])
 @pytest.mark.parametrize("way", WAYS)
 def test_amounts_that_do_not_add_up_stop_the_lineage_whatever_anchor_is_put_back(
