@@ -88,7 +88,7 @@ class LostLineage:
 UNKNOWN = LostLineage()
 
 
-def told_before(lost: Mapping[str, LostLineage], lineage: str) -> Told:
+def terms_told_before(lost: Mapping[str, LostLineage], lineage: str) -> Told:
     """Return what rows that were lost earlier tell of the terms of a lineage."""
     return lost.get(lineage, UNKNOWN).told
 
