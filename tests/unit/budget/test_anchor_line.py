@@ -53,6 +53,7 @@ HEADS = st.builds(
             adopted=st.lists(st.tuples(st.integers(0, 9), st.just("b" * 64)), max_size=2).map(
                 tuple
             ),
+            others=st.lists(st.sampled_from([(), PURE, ("event",)]), max_size=2).map(tuple),
         ),
         max_size=2,
     ).map(tuple),

@@ -88,6 +88,11 @@ class LostLineage:
 UNKNOWN = LostLineage()
 
 
+def terms_told_before(lost: Mapping[str, LostLineage], lineage: str) -> Told:
+    """Return what rows that were lost earlier tell of the terms of a lineage."""
+    return lost.get(lineage, UNKNOWN).told
+
+
 def lost_lineage_of(fields: list[Any]) -> LostLineage:
     """Return what :meth:`LostLineage.to_json` wrote."""
     raised, anyone, told, *awaited = fields
@@ -115,7 +120,7 @@ def go_on_without(
             go_on_with(accounts[lineage], told)
         else:
             known = lost.get(lineage, UNKNOWN)
-            lost[lineage] = replace(known, told=known.told.followed_by(told))
+            lost[lineage] = replace(known, told=known.told.replaced_by(told))
     for lineage, raised in fields["raised"].items():
         more = fields["anyone"].get(lineage, {})
         if lineage in accounts:

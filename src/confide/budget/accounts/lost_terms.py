@@ -43,17 +43,26 @@ class Told:
     caps: Caps | None = None
     charged: tuple[Names, ...] = ()
 
+    def replaced_by(self, newer: "Told") -> "Told":
+        """Return it once a row says more; as :meth:`followed_by` says what a row is to say."""
+        both = tuple(sorted({*self.charged, *newer.charged}))
+        return replace(newer if newer.newest else self, charged=both)
+
     def followed_by(self, newer: "Told") -> "Told":
-        """Return it once more rows are lost.
+        """Return what the row says by which an officer goes on once more rows are lost.
 
         Terms under which something was charged change no more: others, of lines under which nothing
-        was, are of before, as in an older anchor that is put back.
+        was, are of before, as in an older anchor that is put back.  So may higher caps be, and of
+        each cap under the same terms the lower holds.
         """
-        both = tuple(sorted({*self.charged, *newer.charged}))
         of_before = (
             newer.newest not in {self.newest, *newer.charged} and self.newest in self.charged
         )
-        return replace(newer if newer.newest and not of_before else self, charged=both)
+        last = self.replaced_by(newer)
+        if of_before:
+            return replace(last, newest=self.newest, caps=self.caps)
+        same = self.newest == newer.newest
+        return replace(last, caps=_lower(self.caps, newer.caps)) if same else last
 
     def terms(self, lineage: str, *, caps: Caps | None) -> LedgerTerms:
         """Return the newest terms with some caps."""
@@ -120,7 +129,15 @@ def told_terms(heads: Sequence[SignedHead], *, keys: Sequence[Collection[str]]) 
             caps = None if of.caps is None or not sets else caps_of(of.caps)
             told = replace(told, newest=of.terms, caps=caps)
         found[of.lineage] = told
+    for holds in [each for head in heads for each in head.held if each.others]:
+        told = found.get(holds.lineage, NOTHING_TOLD)
+        found[holds.lineage] = replace(told, charged=tuple(sorted({*told.charged, *holds.others})))
     return found
+
+
+def _lower(one: Caps | None, other: Caps | None) -> Caps | None:
+    """Return the lower of each cap, as far as they are known."""
+    return tightest(one, other) if one is not None and other is not None else one or other
 
 
 def is_fixed(account: Account) -> bool:

@@ -73,6 +73,7 @@ class Holding:
         terms: Unit, adjacency and measure; () where they are not known.
         caps: Those of dataset.yaml; None where a policy's hold, or they are not known.
         adopted: Versions of its policy with their SHA-256: in force, or waited for.
+        others: Other terms under which rows that are lost charged it.
     """
 
     lineage: str
@@ -80,6 +81,7 @@ class Holding:
     terms: tuple[str, ...] = ()
     caps: Mapping[str, str | None] | None = None
     adopted: tuple[tuple[int, str], ...] = ()
+    others: tuple[tuple[str, ...], ...] = ()
 
     def to_fields(self) -> dict[str, Any]:
         """Return it as it stands in an anchor."""
@@ -89,6 +91,8 @@ class Holding:
             named["caps"] = dict(self.caps)
         if self.adopted:
             named["adopted"] = [_version_fields(each) for each in self.adopted]
+        if self.others:
+            named["others"] = [list(each) for each in self.others]
         return {"lineage": self.lineage, "spent": spent, "terms": list(self.terms), **named}
 
 
@@ -279,6 +283,7 @@ def _holding_of(fields: Mapping[str, Any]) -> Holding:
         terms=tuple(fields["terms"]),
         caps=fields.get("caps"),
         adopted=tuple(map(_version_of, fields.get("adopted", ()))),
+        others=tuple(map(tuple, fields.get("others", ()))),
     )
 
 

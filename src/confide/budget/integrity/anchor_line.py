@@ -153,6 +153,7 @@ def _parse(line: bytes) -> SignedHead | None:
     except (ValueError, RecursionError):
         return None
     fits = is_known and all(map(_can_be_held, head.told()))
+    fits = fits and all(_are_terms(each) for of in head.held for each in of.others)
     return head if fits and _HASH.fullmatch(head.hash) else None
 
 
@@ -166,12 +167,19 @@ def _tells(head: SignedHead) -> bool:
     """Return whether a line tells terms that a lineage can have, or none, as lines of before."""
     if not head.terms:
         return head.caps is None
-    is_known = len(head.terms) == len(TERMS)
-    is_known = is_known and all(one in names for one, names in zip(head.terms, TERMS, strict=True))
     try:
-        return is_known and (head.caps is None or caps_json(caps_of(head.caps)) == head.caps)
+        return _are_terms(head.terms) and (
+            head.caps is None or caps_json(caps_of(head.caps)) == head.caps
+        )
     except (LookupError, TypeError, AttributeError, ValueError):
         return False
+
+
+def _are_terms(names: tuple[str, ...]) -> bool:
+    """Return whether these are unit, adjacency and measure that a lineage can have."""
+    return len(names) == len(TERMS) and all(
+        one in known for one, known in zip(names, TERMS, strict=True)
+    )
 
 
 @functools.lru_cache(maxsize=1024)

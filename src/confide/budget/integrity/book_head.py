@@ -55,6 +55,7 @@ def _holdings(book: Book) -> Iterator[Holding]:
                 terms=account.terms.names,
                 caps=caps_json(account.terms.caps) if policy is None else None,
                 adopted=(*present, *awaited),
+                others=account.disputed,
             )
         )
     for name, lost in sorted(book.lost.items()):
@@ -66,13 +67,14 @@ def _holdings(book: Book) -> Iterator[Holding]:
                 terms=told.newest,
                 caps=caps_json(told.caps) if told.newest else None,
                 adopted=lost.awaited.versions,
+                others=told.others(told.newest),
             )
         )
 
 
 def _holding(holds: Holding) -> Iterator[Holding]:
     spent = {name: units for name, units in holds.spent.items() if kind_of(name) in _EVERYBODYS}
-    if any(spent.values()) or holds.adopted:
+    if any(spent.values()) or holds.adopted or holds.others:
         yield replace(holds, spent=spent)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
+from confide.budget.accounts.lost_lineages import terms_told_before
 from confide.budget.accounts.lost_terms import Told, changed_terms, told_terms
 from confide.budget.amount import LARGEST, Amount
 from confide.budget.chain.chain import Event, SignedHead, Signer
@@ -261,7 +262,10 @@ def _take_lost(
     found.named = named_officers(branch.heads, keys=keys)
     found.awaited = awaited_policies(branch.heads, keys=keys, book=found.book)
     news, ours = untold(branch, keys=keys, counted=counted)
-    found.told = told_terms(news, keys=ours)
+    found.told = {
+        lineage: terms_told_before(found.book.lost, lineage).followed_by(each)
+        for lineage, each in told_terms(news, keys=ours).items()
+    }
     found.differences.extend(changed_terms(found.told, heads=news, accounts=found.book.accounts))
     for lineage, versions in found.awaited.items():
         version, digest = versions[-1]
