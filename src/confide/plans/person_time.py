@@ -60,6 +60,18 @@ class Per:
         """Return the unit of a rate without time, over persons or over their records."""
         return f"per {self.number:,} {'persons' if once else 'records'}"
 
+    def assumed(self, rate: float, *, unit: str, said: bool) -> tuple[str, ...]:
+        """Return which rate a forecast is of, where no public rate was said.
+
+        Args:
+            rate: Events per unit of the base.
+            unit: Of the published rate.
+            said: Whether a study says a planning rate.
+        """
+        if said:
+            return ()
+        return (f"for a rate of {rate * self.number:.3g} {unit}; write expect: {{rate: …}}",)
+
 
 def step_of(of: Domain, *, per: Per, name: str) -> float:
     """Return the person-time of one grid step of a column, in the unit of ``per``.

@@ -219,7 +219,10 @@ class Incidence(Statistic):
             level=float(level),
             unit=self.per.unit,
             planning=None if self.expect_rate is None else float(self.expect_rate),
-            notes=(f"for groups of {self.expect} person-{self.per.time.value}",),
+            notes=(
+                f"for groups of {self.expect} person-{self.per.time.value}",
+                *self.per.assumed(rate, unit=self.per.unit, said=self.expect_rate is not None),
+            ),
         )
 
     def estimate(

@@ -39,6 +39,7 @@ from confide.plans.estimation.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.value import Ones
@@ -146,8 +147,8 @@ class Quantiles(Statistic):
         of, edges = self._domain(dataset), self.cells(dataset)
         noise = additive(mechanisms["histogram"])
         count = len(edges) - 1
-        spread = float((of.upper - of.lower) * of.scale) / 6
-        per_rank = spread * math.sqrt(2 * math.pi) / float(self.expect)
+        reach = float((of.upper - of.lower) * of.scale)
+        per_rank = reach * NORMAL_MEDIAN / float(self.expect)
         cell = float(((edges[-1] - edges[0]) / Fraction(count) - 1) * of.scale)
         part = noise_component(noise, factor=0.5)
         kurtosis = part.excess_kurtosis / count
@@ -159,7 +160,10 @@ class Quantiles(Statistic):
             level=float(level),
             unit=of.unit,
             planning=float((of.upper + of.lower) * of.scale) / 2,
-            notes=(f"for groups of {self.expect} rows; cells are up to {_wide(of, edges)} wide",),
+            notes=(
+                f"for groups of {self.expect} rows; cells are up to {_wide(of, edges)} wide",
+                median_note(of=of, even=width * reach / float(self.expect) + cell / 2),
+            ),
         )
 
     def estimate(

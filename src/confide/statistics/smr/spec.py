@@ -188,7 +188,7 @@ class SMR(Statistic):
             expected, note = each[len(each) // 2], "for the middle group"
         elif self.expect is not None:
             expected = float(self.expect)
-            note = f"for groups of {self.expect} expected events"
+            note = f"for groups of {self.expect} expected events and a ratio of 1"
         else:
             raise ContractError(
                 f"The error of SMR {self.id!r} depends on the expected events of a group.",

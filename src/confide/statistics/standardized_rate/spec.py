@@ -192,7 +192,10 @@ class StandardizedRate(Statistic):
             parts, note = groups[len(groups) // 2], "for the middle group"
         elif self.expect is not None:
             parts = errors([float(self.expect) * w for w in weights])
-            note = f"for groups of {self.expect} {self._at_risk_word()}"
+            note = (
+                f"for groups of {self.expect} {self._at_risk_word()} that lie in the strata as the "
+                "standard does; more where a stratum has a larger part of the standard"
+            )
         else:
             raise ContractError(
                 f"The error of rate {self.id!r} depends on how many are at risk in a group.",
@@ -206,7 +209,12 @@ class StandardizedRate(Statistic):
             level=float(level),
             unit=self.at_risk.unit(dataset),
             planning=None if self.expect_rate is None else float(self.expect_rate),
-            notes=(note,),
+            notes=(
+                note,
+                *self.per.assumed(
+                    rate, unit=self.at_risk.unit(dataset), said=self.expect_rate is not None
+                ),
+            ),
         )
 
     def _at_risk_word(self) -> str:

@@ -18,6 +18,7 @@ from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Mechanism
+from confide.plans.typical_spread import NORMAL_MEDIAN
 from confide.privacy.exact import takes_numbers
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.moments import MomentAggregate
@@ -165,7 +166,7 @@ class MeasuredLine:
             case LineVector.MOMENTS:
                 return float(self.reach) * math.sqrt(0.5)
             case LineVector.HISTOGRAM:
-                return float(self.reach) * math.sqrt(2 * math.pi) / 6 * math.sqrt(self.known) / 2
+                return float(self.reach) * NORMAL_MEDIAN * math.sqrt(self.known) / 2
             case _:
                 assert_never(self.way)
 

@@ -38,6 +38,7 @@ from confide.plans.estimation.intervals import Component, median_error, noise_co
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
 from confide.statistics.table_one.lines import (
@@ -221,6 +222,7 @@ def _note(line: MeasuredLine, *, half: float) -> str:
             aside = aside_note(of=line.domain, widest=half * _AT_A_BOUND, aside=0.0)
             return f"{shown}, {aside}"
         case LineVector.HISTOGRAM:
-            return f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
+            shown = f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
+            return f"{shown}, {median_note(of=line.domain, even=half / NORMAL_MEDIAN)}"
         case _:
             assert_never(line.way)

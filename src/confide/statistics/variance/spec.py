@@ -22,7 +22,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -41,14 +41,12 @@ from confide.plans.estimation.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.typical_spread import TYPICAL_SPREAD, deviation_note
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain
-
-_TYPICAL = 1 / 6
-"""Assumed SD as a share of U − L, and its mean in the middle; fixed, never taken from data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +105,25 @@ class Variance(Statistic):
         reach = float((of.upper - of.lower) * of.scale)
         noise = noise_component(additive(mechanisms["moments"]))
         total = float(self.expect) * (of.upper - of.lower) ** 2
-        parts = _spread_parts(noise, mean=0.5, square=0.25 + _TYPICAL**2)
-        each = reach / (2 * _TYPICAL * total)
+
+        def error(spread: float, of_parts: Callable[[Sequence[Component]], float]) -> float:
+            parts = _spread_parts(noise, mean=0.5, square=0.25 + spread**2)
+            return reach / (2 * spread * total) * of_parts(parts)
+
+        def half(parts: Sequence[Component]) -> float:
+            return quantile(parts, level=float(level)) * math.sqrt(variance(parts))
+
+        narrow = error(TYPICAL_SPREAD / 2, half)
         return Forecast(
-            half_width=each * quantile(parts, level=float(level)) * math.sqrt(variance(parts)),
-            median_error=each * median_error(parts),
+            half_width=error(TYPICAL_SPREAD, half),
+            median_error=error(TYPICAL_SPREAD, median_error),
             level=float(level),
             unit=of.unit,
-            planning=reach * _TYPICAL,
-            notes=(f"for groups of {self.expect} rows",),
+            planning=reach * TYPICAL_SPREAD,
+            notes=(
+                f"for groups of {self.expect} rows",
+                deviation_note(of=of, narrow=narrow),
+            ),
         )
 
     def estimate(
