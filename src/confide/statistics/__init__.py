@@ -29,6 +29,7 @@ from confide.statistics.key_selection.spec import KeySelection
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean.spec import Mean
+from confide.statistics.median_difference.spec import MedianDifference
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion.spec import Proportion
@@ -69,6 +70,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Mean",
+    "MedianDifference",
     "MultinomialRegression",
     "PoissonRegression",
     "Proportion",
