@@ -1,6 +1,8 @@
 """One statistic, one folder: its spec with the sensitivity lemma and the estimator, and its kind.
 
-Adding one is one folder, one line in :mod:`confide.statistics.registry`, one docs page and tests.
+Adding one is one folder, one line in :mod:`confide.statistics.registry`, its spec's name here and
+in :mod:`confide`, one docs page, and an example for the tests that walk over every kind:
+CONTRIBUTING.md lists the places.
 """
 
 from typing import Any

@@ -13,7 +13,8 @@ least half of the rows do not exceed.
 
 What was clipped is not counted: a difference of which an interval's end rests on a declared bound
 is flagged, as the median there may lie beyond it.  One whose interval holds 0 besides other numbers
-is flagged as well: which group has the larger median is not told.
+is flagged as well, as which group has the larger median is not told; so is the 0 of two medians
+that may both lie beyond a bound.
 
 References:
     [Smi11] Smith. Privacy-preserving statistical estimation with optimal convergence rates. STOC
@@ -53,7 +54,7 @@ from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset
 
 UNTOLD = "direction not told"
-"""Flag of a difference whose interval holds 0 besides other numbers."""
+"""Flag of a difference whose interval holds 0 besides other numbers, or 0 alone at a bound."""
 
 _HALF = 0.5
 
@@ -218,7 +219,7 @@ class MedianDifference:
         known, scale = min(rows) >= 1, float(spread.of.scale)
         few = (FEW_ROWS,) if min(rows) < spread.least(noise) else ()
         bound = (AT_BOUND,) if places & {spread.of.lower, spread.of.upper} else ()
-        untold = (UNTOLD,) if lower <= 0 <= upper and lower < upper else ()
+        untold = (UNTOLD,) if lower <= 0 <= upper and (bound or lower < upper) else ()
         return Estimate(
             statistic=self.id,
             quantity="difference",
