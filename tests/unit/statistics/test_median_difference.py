@@ -228,6 +228,40 @@ def test_intervals_for_the_population_hold_it(world, spend, bins, runs):
     assert sum(hits) >= 0.95 * runs - 3.5 * math.sqrt(0.95 * 0.05 * runs)
 
 
+def test_errors_that_are_taken_as_normal_would_miss_where_values_heap():
+    """Newcombe's root of summed squares, of the same intervals, in the same world."""
+    to, rng, runs, cells = dataset(), np.random.default_rng(2), 400, 31
+    spec = MedianDifference(
+        id="m",
+        table="visits",
+        column="days",
+        by=("ward",),
+        groups=("a", "b"),
+        bins=cells,
+        per_patient=PerPatient(rows=1),
+    )
+    noise = mechanisms(spec, to=to, spend=4)
+    exact = []
+    for _ in range(runs):
+        low = rng.binomial(200, [0.49, 0.51])
+        two = [[n if x == 1 else 200 - n if x == 29 else 0 for x in range(cells)] for n in low]
+        exact.append({"histogram": (*two[0], *two[1], *[0] * cells)})
+    right = normal = 0
+    for noisy in draws(exact, noise=noise, runs=runs, seed=4):
+        first, second, found = (
+            each
+            for each in estimate(spec, noisy, to=to, noise=noise)
+            if each.covers is Covers.SAMPLING_AND_NOISE
+        )
+        right += found.lower <= 1 - 29 <= found.upper
+        difference = second.value - first.value
+        down = math.hypot(second.value - second.lower, first.upper - first.value)
+        up = math.hypot(second.upper - second.value, first.value - first.lower)
+        normal += difference - down <= 1 - 29 <= difference + up
+    assert right >= 0.97 * runs
+    assert normal <= 0.9 * runs
+
+
 def test_groups_that_cannot_be_told_apart_say_so(tmp_path):
     asks = [{**STAY, "id": f"d{k}", "where": {"draw": {"from": k, "to": k}}} for k in range(20)]
     found = released(table("alike", runs=20), tmp_path, rho=10, asks=asks)

@@ -17,7 +17,12 @@ AUDITED = Audited(
     ),
     events=(
         MedianDifference(
-            id="median-difference", table="events", column="amount", by=("sex",), bins=4
+            id="median-difference",
+            table="events",
+            column="amount",
+            by=("code",),
+            groups=("A", "C"),
+            bins=4,
         ),
     ),
 )
