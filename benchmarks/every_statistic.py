@@ -303,6 +303,12 @@ TASKS = {
         column="systolic",
         by=["sex"],
     ),
+    "median-difference": task(
+        "median-difference",
+        f"SELECT sex, CAST(floor(bmi) AS INT), count(*) FROM {P} GROUP BY ALL",
+        column="bmi",
+        by=["sex"],
+    ),
     "linear-regression": task(
         "linear-regression",
         "SELECT count(*), sum(a), sum(s), sum(d), sum(b), sum(y), sum(a * a), sum(a * s),"

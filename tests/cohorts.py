@@ -47,6 +47,7 @@ from confide.statistics.key_selection.spec import KeySelection
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean.spec import Mean
+from confide.statistics.median_difference.spec import MedianDifference
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion.spec import Proportion
@@ -338,6 +339,7 @@ def comparisons() -> tuple[Statistic, ...]:
         TwoProportionsTest(id="sexes", table="person", of=HAS_DIABETES, by=("sex",)),
         TrendTest(id="ages", table="person", of=HAS_DIABETES, by=("age_band",)),
         TwoMeansTest(id="pressures", table="person", column="systolic", by=("sex",)),
+        MedianDifference(id="bmi-medians", table="person", column="bmi", by=("sex",), bins=48),
         LinearRegression(
             id="line", table="person", outcome="systolic", covariates=("age", "bmi", "sex")
         ),

@@ -42,6 +42,7 @@ STUDIES = {
     "two-proportions-test": {**ILL, "by": ["sex"]},
     "trend-test": {**ILL, "by": ["dose"]},
     "two-means-test": {"table": "people", "column": "age", "by": ["sex"]},
+    "median-difference": {"table": "people", "column": "age", "by": ["sex"], "bins": 8},
     "linear-regression": {"table": "people", "outcome": "days", "covariates": ["age", "sex"]},
     "logistic-regression": {**ILL, "covariates": ["age", "sex"]},
     "multinomial-regression": {

@@ -5,6 +5,7 @@ import importlib
 
 import pytest
 
+from confide.statistics import STATISTICS
 from pages import ROOT
 
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
@@ -39,6 +40,22 @@ def is_there(module, name):
 def test_a_benchmark_imports_names_that_are_there(path):
     missing = [f"{m}.{n}" for m, n in imported(path) if not is_there(m, n)]
     assert missing == []
+
+
+def test_every_kind_of_statistic_has_a_task_or_is_a_model():
+    path = ROOT / "benchmarks" / "every_statistic.py"
+    tree = ast.parse(path.read_text("utf-8"))
+    asked = {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "task"
+    }
+    (models,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "MODELS"
+    )
+    assert asked | models == set(STATISTICS)
 
 
 def test_a_name_that_is_gone_would_be_seen():

@@ -40,6 +40,7 @@ from confide.statistics import (
     LinearRegression,
     LogisticRegression,
     Mean,
+    MedianDifference,
     MultinomialRegression,
     PoissonRegression,
     Proportion,
@@ -152,6 +153,10 @@ CASES: tuple[Statistic, ...] = (
     TwoProportionsTest(id="two-proportions-test", table=TABLE, of=SICK, by=("sex",)),
     TrendTest(id="trend-test", table=TABLE, of=SICK, by=("dose",)),
     TwoMeansTest(id="two-means-test", table=TABLE, column="pressure", by=("sex",)),
+    MedianDifference(id="median-difference", table=TABLE, column="pressure", by=("sex",), bins=24),
+    MedianDifference(
+        id="median-difference-of-fine-steps", table=TABLE, column="marker", by=("sex",), bins=32
+    ),
     LinearRegression(
         id="linear-regression",
         table=TABLE,
@@ -248,11 +253,13 @@ def quantiles_of(statistic: Statistic, rows: dict, run: int) -> dict[tuple[str, 
         asked = [("", statistic.column)]
     if isinstance(statistic, TableOne):
         asked = [(v.column, v.column) for v in statistic.variables]
+    if isinstance(statistic, MedianDifference):
+        asked = [("", statistic.column)]
     found = {}
     for prefix, column in asked:
+        sex = rows["sex"][run]
         groups = {"": slice(None)}
-        if prefix:
-            sex = rows["sex"][run]
+        if prefix or isinstance(statistic, MedianDifference):
             groups = {"male": sex == 0, "female": sex == 1, "overall": slice(None)}
         for group, chosen in groups.items():
             x = rows[column][run][chosen]
@@ -263,6 +270,9 @@ def quantiles_of(statistic: Statistic, rows: dict, run: int) -> dict[tuple[str, 
                     key = ", ".join(k for k in (prefix, group) if k)
                     at = float(x[max(0, math.ceil(q * len(x)) - 1)])
                     found[f"quantile {float(q):g}", key] = at * scale
+    medians = [found.get(("quantile 0.5", sex)) for sex in ("male", "female")]
+    if isinstance(statistic, MedianDifference) and None not in medians:
+        found["difference", "female vs male"] = medians[1] - medians[0]
     return found
 
 
@@ -318,7 +328,7 @@ def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dic
     if isinstance(statistic, Survival) and statistic.bins != FINE:
         by_time = of_population(replace(statistic, bins=FINE), setting, blocks=blocks)
         found = {name: by_time[name] for name in found if name in by_time}
-    if isinstance(statistic, Quantiles | TableOne):
+    if isinstance(statistic, Quantiles | TableOne | MedianDifference):
         real = quantiles_of(statistic, joined(people_of), 0)
         found |= {(*key, c.value): v for key, v in real.items() for c in Covers}
     return found

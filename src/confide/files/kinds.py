@@ -117,6 +117,7 @@ _OTHER_WORDS = {
     "quartiles": "quantiles, with at: [0.25, 0.5, 0.75]",
     "percentiles": "quantiles",
     "quantile": "quantiles",
+    "difference-of-medians": "median-difference",
     "average": "mean",
     "total": "sum",
     "sd": "variance",

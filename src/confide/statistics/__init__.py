@@ -1,6 +1,8 @@
 """One statistic, one folder: its spec with the sensitivity lemma and the estimator, and its kind.
 
-Adding one is one folder, one line in :mod:`confide.statistics.registry`, one docs page and tests.
+Adding one is one folder, one line in :mod:`confide.statistics.registry`, its spec's name here and
+in :mod:`confide`, one docs page, and an example for the tests that walk over every kind:
+CONTRIBUTING.md lists the places.
 """
 
 from typing import Any
@@ -29,6 +31,7 @@ from confide.statistics.key_selection.spec import KeySelection
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.mean.spec import Mean
+from confide.statistics.median_difference.spec import MedianDifference
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.proportion.spec import Proportion
@@ -69,6 +72,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "Mean",
+    "MedianDifference",
     "MultinomialRegression",
     "PoissonRegression",
     "Proportion",

@@ -18,6 +18,7 @@ from confide.statistics.key_selection.kind import KIND as KEY_SELECTION
 from confide.statistics.kind import Kind
 from confide.statistics.logistic.kinds import LOGISTIC, MULTINOMIAL
 from confide.statistics.mean.kind import KIND as MEAN
+from confide.statistics.median_difference.kind import KIND as MEDIAN_DIFFERENCE
 from confide.statistics.person_time.kinds import HAZARD, POISSON
 from confide.statistics.proportion.kind import KIND as PROPORTION
 from confide.statistics.quantiles.kind import KIND as QUANTILES
@@ -73,6 +74,7 @@ KINDS: tuple[Kind, ...] = registered(
     TWO_PROPORTIONS,
     TREND,
     TWO_MEANS,
+    MEDIAN_DIFFERENCE,
     REGRESSION,
     LOGISTIC,
     MULTINOMIAL,

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from confide.errors import ContractError
 from confide.plans.person_time import Per, PersonTime
@@ -13,7 +13,9 @@ from confide.statistics.section import (
     Condition,
     Counting,
     Day,
+    Exact,
     ExpectSection,
+    Form,
     Positive,
     StatisticSection,
     WholeRange,
@@ -52,6 +54,27 @@ class PlacedSection(NumberSection):
             unit=f" {of.unit}".rstrip(),
             hint="Any number between the declared bounds is as good; ask for a smaller error.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionSection(PlacedSection):
+    """A statistic of the distribution of its column over public cells."""
+
+    bins: Counting | None = None
+    edges: Annotated[list[Exact], Form.TWO_OR_MORE] | None = None
+
+    def stated_cells(self, name: str) -> dict[str, Any]:
+        """Return the fields of the cells, where they are stated.
+
+        Raises:
+            ContractError: If they are stated twice.
+        """
+        if self.bins is not None and self.edges is not None:
+            raise ContractError(
+                f"{name} {self.id!r} states both bins and edges.", hint="Keep one of them."
+            )
+        bins: dict[str, Any] = {} if self.bins is None else {"bins": self.bins}
+        return bins | ({} if self.edges is None else {"edges": tuple(self.edges)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

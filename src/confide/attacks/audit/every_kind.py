@@ -89,8 +89,11 @@ def kind_trials(*, full: bool) -> tuple[KindTrial, ...]:
         people = list({type(s): s for s in reversed(people)}.values())[::-1]
         pairs = ((Measure.PURE, Adjacency.ADD_REMOVE), (Measure.ZCDP, Adjacency.SUBSTITUTE))
         # Of categories a replaced patient is told apart with fewer answers than a missing one.
-        turns = [place + (worst_of(s) is Worst.CHOICE) for place, s in enumerate(people)]
-        settings = {s.id: pairs[turn % 2 :: 2] for s, turn in zip(people, turns, strict=True)}
+        # Other kinds take turns.
+        settings = {
+            s.id: pairs[1:] if worst_of(s) is Worst.CHOICE else pairs[place % 2 :: 2]
+            for place, s in enumerate(people)
+        }
     else:
         every = tuple((measure, adjacency) for measure in Measure for adjacency in Adjacency)
         settings = dict.fromkeys((s.id for s in people), every)

@@ -25,12 +25,15 @@ from confide.drawing.words import Words
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
+_OWN = ("share", "mean", "quantile 0.5")
+"""What groups have of their own, where their difference is another number."""
+
 
 def compared(subject: Subject) -> Drawn:
     """Return the groups' own numbers and, beside them, their difference."""
     cells, words = subject.cells, subject.words
     unit = subject.axis(cells)
-    groups = [cell for cell in cells if cell.quantity in ("share", "mean")]
+    groups = [cell for cell in cells if cell.quantity in _OWN]
     effects = [cell for cell in cells if cell.quantity == "difference" and cell.value is not None]
     left = _plain(groups, title=unit, words=words)
     if not effects:

@@ -162,6 +162,11 @@ class Ranked:
         high = next((j for j in reversed(cells) if gaps[j] <= reach[j]), cells[-1])
         return self.first(min(low, high)), self.last(max(low, high))
 
+    def located(self, *, sampled: bool, level: float) -> tuple[int, int, int]:
+        """Return the quantile and the ends of its interval, within which it is kept."""
+        lower, upper = self.interval(sampled=sampled, level=level)
+        return min(max(self.point(), lower), upper), lower, upper
+
     def point(self) -> int:
         """Return the value at rank qN; rows inside a cell are taken as evenly spread over it."""
         rising, target = monotone(self.cumulative), self.q * self.rows

@@ -38,8 +38,8 @@ from confide.plans.estimation.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.two_groups import categories
 from confide.statistics.hypothesis_tests.contingency import slope, trend
-from confide.statistics.hypothesis_tests.groups import categories
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
 from confide.tables.aggregates.aggregate import Aggregate

@@ -31,7 +31,7 @@ from confide.plans.estimation.student import student_width
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
-from confide.statistics.hypothesis_tests.groups import categories, two_groups
+from confide.plans.two_groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number
 from confide.statistics.hypothesis_tests.welch import Compared, compared, p_value

@@ -37,9 +37,9 @@ from confide.plans.estimation.intervals import (
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
+from confide.plans.two_groups import categories, two_groups
 from confide.statistics.hypothesis_tests.contingency import independence
 from confide.statistics.hypothesis_tests.effects import Effect, effects
-from confide.statistics.hypothesis_tests.groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing, tail
 from confide.statistics.hypothesis_tests.published import TOO_FEW, number, solid
 from confide.tables.aggregates.aggregate import Aggregate

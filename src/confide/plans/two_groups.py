@@ -1,4 +1,4 @@
-"""The public groups that a test compares."""
+"""The public groups of a category that a statistic compares."""
 
 from confide.errors import ContractError, UnknownNameError
 from confide.tables.expression import Expression

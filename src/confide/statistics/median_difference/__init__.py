@@ -1,0 +1,1 @@
+"""Difference of the medians of a number in two groups."""
