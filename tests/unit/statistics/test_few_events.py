@@ -47,10 +47,14 @@ def dataset():
     }
 
 
-def people(*, women_ill=1 / 3, men_ill=0):
-    """A share of women is ill, in either ward, at any age, after day 300; so many men are."""
+def people(*, women_ill=1 / 3, men_ill=0, men_are=2):
+    """A share of women is ill, in either ward, at any age, after day 300; so many men are.
+
+    One in ``men_are`` is a man.
+    """
     rng = np.random.default_rng(7)
-    men, wards = np.arange(PATIENTS) % 2, np.arange(PATIENTS) // 2 % 2
+    places = np.arange(PATIENTS)
+    men, wards = (places % men_are == men_are - 1).astype(int), places // men_are % 2
     ill = (1 - men) * (rng.random(PATIENTS) < women_ill)
     ill[np.flatnonzero(men)[: 7 * men_ill : 7]] = 1
     return pd.DataFrame(
@@ -75,8 +79,8 @@ def found(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scarce(tmp_path_factory):
-    """The same, where one in 25 women has the event, and 22 men."""
-    return released(tmp_path_factory, people(women_ill=0.04, men_ill=22))
+    """The same, where one in 25 has the event, and men are few: 22 have it."""
+    return released(tmp_path_factory, people(women_ill=0.04, men_ill=22, men_are=8))
 
 
 def released(tmp_path_factory, frame):
