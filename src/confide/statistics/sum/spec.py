@@ -105,20 +105,26 @@ class Sum(Statistic):
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         least, most = min(of.lower, 0), max(of.upper, 0)
 
-        def inside(canonical: int) -> float:
+        def possible(canonical: int) -> int:
             """Cut what no sum of such values can be: a negative sum of ages."""
             low = canonical if least < 0 else max(canonical, 0)
-            return of.physical(low if most > 0 else min(low, 0))
+            return low if most > 0 else min(low, 0)
+
+        def ends(canonical: int) -> tuple[float, float]:
+            """Return the interval about what is possible: the noise may not make it a point."""
+            low = min(canonical, possible(canonical)) - width
+            high = max(canonical, possible(canonical)) + width
+            return of.physical(possible(low)), of.physical(possible(high))
 
         return tuple(
             Estimate(
                 statistic=self.id,
                 quantity="sum",
                 key=key,
-                value=inside(raw),
+                value=of.physical(possible(raw)),
                 standard_error=float(of.scale) * math.sqrt(noise.variance()),
-                lower=inside(raw - width),
-                upper=inside(raw + width),
+                lower=ends(raw)[0],
+                upper=ends(raw)[1],
                 level=float(self.level),
                 covers=Covers.NOISE,
                 unit=of.unit,
