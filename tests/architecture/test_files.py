@@ -30,6 +30,12 @@ def test_a_source_file_is_one_concept():
     assert [_name(p) for p in SOURCES if {p.stem, p.parent.name} & SINKS] == []
 
 
+def test_no_pickle_is_left_behind():
+    left = [p for p in ROOT.iterdir() if p.suffix in {".pkl", ".pickle"}]
+    left += [p for p in TEXTS if p.suffix in {".pkl", ".pickle"}]
+    assert left == []
+
+
 def test_no_folder_holds_more_than_twenty_files_side_by_side():
     folders = Counter(path.parent for path in SOURCES)
     assert len(folders) > 100

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.plans.contribution import question
+from confide.plans.estimates import unit_after
 from confide.plans.estimation.intervals import (
     Component,
     Share,
@@ -219,7 +220,7 @@ def aside_note(*, of: Domain, widest: float, aside: float = _TYPICAL) -> str:
     """Return for which mean an error is forecast, and what it is for the one farthest from it."""
     middle, half = centre(of)
     means = [f"{of.physical(middle + sign * aside * half):.4g}" for sign in (-1, 1)]
-    unit = "" if of.unit in ("", "1") else f" {of.unit}"
+    unit = unit_after(of.unit)
     wide = f"±{widest:.3g}{unit}"
     if not aside:
         return f"for a mean in the middle of its bounds; {wide} at one of them"

@@ -140,3 +140,13 @@ class Forecast:
     planning: float | None = None
     notes: tuple[str, ...] = ()
     parts: tuple[PartForecast, ...] = ()
+
+
+def unit_after(unit: str) -> str:
+    """Return how a unit follows a number in a note: nothing where it is 1.
+
+    Example:
+        >>> f"±3{unit_after('mm[Hg]')}", f"±3{unit_after('1')}"
+        ('±3 mm[Hg]', '±3')
+    """
+    return "" if unit in ("", "1") else f" {unit}"

@@ -10,6 +10,7 @@ another one.
 
 import math
 
+from confide.plans.estimates import unit_after
 from confide.tables.schema import Domain
 
 TYPICAL_SPREAD = 1 / 6
@@ -28,8 +29,8 @@ def median_note(*, of: Domain, even: float) -> str:
     """
     return (
         f"for the median of a normal law with a standard deviation of {_typical(of)}, a sixth of "
-        f"the range; ±{even:.3g}{_unit(of)} where rows lie evenly between the bounds, and more "
-        "where few lie near it"
+        f"the range; ±{even:.3g}{unit_after(of.unit)} where rows lie evenly between the bounds, "
+        "and more where few lie near it"
     )
 
 
@@ -42,14 +43,10 @@ def deviation_note(*, of: Domain, narrow: float) -> str:
     """
     return (
         f"for a standard deviation of {_typical(of)}, a sixth of the range; "
-        f"±{narrow:.3g}{_unit(of)} for half of that"
+        f"±{narrow:.3g}{unit_after(of.unit)} for half of that"
     )
 
 
 def _typical(of: Domain) -> str:
     spread = float((of.upper - of.lower) * of.scale) * TYPICAL_SPREAD
-    return f"{spread:.4g}{_unit(of)}"
-
-
-def _unit(of: Domain) -> str:
-    return "" if of.unit in ("", "1") else f" {of.unit}"
+    return f"{spread:.4g}{unit_after(of.unit)}"

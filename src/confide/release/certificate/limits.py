@@ -8,7 +8,7 @@ import math
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json
-from confide.plans.estimates import Forecast
+from confide.plans.estimates import Forecast, unit_after
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import forecast
 
@@ -40,7 +40,7 @@ def limits(plan: Plan, *, expected: dict[str, Forecast | None]) -> Json:
             fit.append(f"{name}: each number as far as its own interval carries it")
             unfit.append(f"{name}: any use of a number without its interval")
             continue
-        width, unit = each.half_width, f" {each.unit}" if each.unit not in ("", "1") else ""
+        width, unit = each.half_width, unit_after(each.unit)
         if each.unit in ("persons", "rows"):
             fit.append(f"{name}: numbers above about {_up(FIT_SHARE * width)}{unit}")
         else:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confide.plans.canonical import Json
+from confide.release.certificate.signed_words import in_languages_of
 
 _LONGEST = 60
 
@@ -60,6 +61,14 @@ def differences(one: Json, other: Json, *, line: str = "") -> Iterator[Differenc
         case _:
             if type(one) is not type(other) or one != other:
                 yield Difference(line=line, one=_said(one), other=_said(other))
+
+
+def first_difference(stated: Json, *, follows: Json, line: str) -> Difference | None:
+    """Return the first leaf of a part of a certificate that does not follow; None if all do.
+
+    Sentences are compared in the languages that the certificate was signed with.
+    """
+    return next(differences(stated, in_languages_of(stated, follows=follows), line=line), None)
 
 
 class _Nothing:

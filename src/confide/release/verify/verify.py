@@ -29,8 +29,7 @@ from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import NOISY_PATH, derived
 from confide.release.certificate.cuts import estimates_of
 from confide.release.certificate.form_check import form_problem
-from confide.release.certificate.lines import differences, told
-from confide.release.certificate.signed_words import in_languages_of
+from confide.release.certificate.lines import first_difference, told
 from confide.release.certificate.software import software
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.verify.arithmetic import arithmetic_checks, exact
@@ -245,9 +244,7 @@ def _entry(certificate: Json, noisy: NoisyAggregates, *, follows: Mapping[str, J
 
 def _rebuilt(certificate: Json, follows: Mapping[str, Json]) -> Iterator[Check]:
     for name, part in follows.items():
-        stated = certificate.get(name)
-        known = in_languages_of(stated, follows=part)
-        wrong = next(differences(stated, known, line=name), None)
+        wrong = first_difference(certificate.get(name), follows=part, line=name)
         detail = "" if wrong is None else told(wrong) + _other_software(certificate)
         yield Check(name=name, holds=wrong is None, detail=detail)
 

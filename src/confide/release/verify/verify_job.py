@@ -15,8 +15,7 @@ from confide.plans.canonical import Json
 from confide.plans.job import Job, job_underpriced, require_sound_job
 from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
-from confide.release.certificate.lines import differences, told
-from confide.release.certificate.signed_words import in_languages_of
+from confide.release.certificate.lines import first_difference, told
 from confide.release.jobs.job_answer import JOB_PATH, JobAnswer, read_head
 from confide.release.jobs.job_certificate import JOB_VERSION, derived_job
 from confide.release.verify.checks import Check, charges_check, file_checks
@@ -58,9 +57,7 @@ def job_checks(
     commitment = data.get("commitment") if isinstance(data, dict) else None
     follows = derived_job(answer, commitment=commitment)
     for name, part in follows.items():
-        stated = certificate.get(name)
-        known = in_languages_of(stated, follows=part)
-        wrong = next(differences(stated, known, line=name), None)
+        wrong = first_difference(certificate.get(name), follows=part, line=name)
         yield Check(name=name, holds=wrong is None, detail="" if wrong is None else told(wrong))
     yield _entry(certificate, answer, known=follows.keys() | STATED)
     nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)

@@ -110,24 +110,21 @@ class Sum(Statistic):
             low = canonical if least < 0 else max(canonical, 0)
             return low if most > 0 else min(low, 0)
 
-        def ends(canonical: int) -> tuple[float, float]:
-            """Return the interval about what is possible: the noise may not make it a point."""
-            low = min(canonical, possible(canonical)) - width
-            high = max(canonical, possible(canonical)) + width
-            return of.physical(possible(low)), of.physical(possible(high))
-
-        return tuple(
-            Estimate(
+        def published(key: tuple[str, ...], raw: int) -> Estimate:
+            """Return a sum; where noise led beyond what is possible, its interval is no point."""
+            value = possible(raw)
+            return Estimate(
                 statistic=self.id,
                 quantity="sum",
                 key=key,
-                value=of.physical(possible(raw)),
+                value=of.physical(value),
                 standard_error=float(of.scale) * math.sqrt(noise.variance()),
-                lower=ends(raw)[0],
-                upper=ends(raw)[1],
+                lower=of.physical(possible(min(raw, value) - width)),
+                upper=of.physical(possible(max(raw, value) + width)),
                 level=float(self.level),
                 covers=Covers.NOISE,
                 unit=of.unit,
             )
-            for key, raw in zip(keys, vector(noisy["sum"]), strict=True)
-        )
+
+        answers = vector(noisy["sum"])
+        return tuple(published(key, raw) for key, raw in zip(keys, answers, strict=True))
