@@ -125,6 +125,7 @@ def placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
 
 
+@functools.cache
 def languages(*, part: str = "page") -> tuple[str, ...]:
     """Return the codes of the languages that have the sentences of a part.
 
