@@ -10,6 +10,7 @@ PYTEST_ARGS ?=
 DEMO_OUT ?= demo-out
 AREAS ?=
 SAMPLE ?= 300
+PART ?= 1/1
 
 # The first interpreter that runs and is new enough; PYTHON=/path/to/python overrides.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python python3.14; do \
@@ -34,7 +35,7 @@ help:
 	@echo 'make test              set up, then pass the fast tests with the core alone'
 	@echo 'make test EXTRAS=all   the same with every optional library'
 	@echo 'make check             format, lint, types, import rules, then the fast tests'
-	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests'
+	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests (PART=2/4 a quarter of it)'
 	@echo 'make mutants           how many of 300 sampled slips in each part of the source a test rejects (AREAS=, SAMPLE=)'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
@@ -84,8 +85,8 @@ static: $(call stamp,$(EXTRAS))
 check: static test
 
 audit: $(call stamp,$(EXTRAS))
-	$(TESTS) -m audit $(PYTEST_ARGS)
-	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others $(PYTEST_ARGS)
+	$(TESTS) -m audit --part $(PART) $(PYTEST_ARGS)
+	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others --part $(PART) $(PYTEST_ARGS)
 	$(BIN)/confide audit
 	@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)'
 

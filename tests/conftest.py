@@ -3,6 +3,7 @@
 import os
 import sys
 
+import pytest
 from hypothesis import settings
 
 # The suite starts hundreds of processes: without bytecode each of them compiles the whole product.
@@ -14,3 +15,30 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        type=part_of,
+        default=(1, 1),
+        metavar="K/N",
+        help="of the tests that were chosen, every N-th from the K-th on: N runs make one",
+    )
+
+
+def part_of(text):
+    """Return K and N of ``K/N``."""
+    k, n = (int(number) for number in text.split("/"))
+    if not 1 <= k <= n:
+        raise ValueError(text)
+    return k, n
+
+
+@pytest.hookimpl(trylast=True)  # once it is known which are chosen by their marks
+def pytest_collection_modifyitems(config, items):
+    k, n = config.getoption("part")
+    others = [item for i, item in enumerate(items) if i % n != k - 1]
+    if others:
+        items[:] = items[k - 1 :: n]
+        config.hook.pytest_deselected(items=others)

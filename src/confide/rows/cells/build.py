@@ -58,14 +58,14 @@ def named(value: exp.Expr, name: str) -> exp.Expr:
 
 def select(
     *columns: exp.Expr,
-    of: exp.Query | exp.Table,
+    of: exp.Query | exp.Table | exp.Subquery,
     alias: str = "q",
     where: Sequence[exp.Expr] = (),
     by: Sequence[exp.Expr] = (),
     joins: Sequence[exp.Join] = (),
 ) -> exp.Select:
     """Return SELECT columns FROM a query (under ``alias``) or table."""
-    origin = of if isinstance(of, exp.Table) else nested(of, alias)
+    origin = of if isinstance(of, exp.Table | exp.Subquery) else nested(of, alias)
     query = exp.Select(expressions=list(columns), from_=exp.From(this=origin))
     if joins:
         query.set("joins", list(joins))

@@ -3,6 +3,7 @@
 *Privacy:* every expression here is a function of one row's cells and of what is declared.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -10,39 +11,90 @@ from sqlglot import exp
 from confide.rows.cells.build import (
     DOUBLE,
     NULL,
+    STAR,
+    aliased,
+    call,
     case,
     cast,
     equal,
+    missing,
+    named,
     negated,
+    nested,
+    own,
     plus,
-    present,
+    select,
     some,
     string,
     times,
     try_cast,
 )
-from confide.rows.cells.clean import canonical, cell_of, in_steps, parsed
+from confide.rows.cells.clean import cell_of, in_steps, known_code, parsed, text
+from confide.rows.cells.dates import date_of_text
 from confide.rows.cells.layout import Found, Located
 from confide.rows.cells.physical import Physical
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
 
+_OF_TEXT = (Kind.CATEGORY, Kind.TEXT)
+_SAFE, _AS_TEXT, _AS_DATE = "cell ", "text ", "date "
+"""Before the name of a column of the source: what is made of it; no two of these are one name."""
 
-def read_cell(column: Column, *, located: Located) -> exp.Expr:
-    """Return the cell of a declared column; NULL where it holds a code that means missing."""
-    found = located.columns[column.source]
-    cell = cell_of(found)
-    if not column.absent:
-        return cell
-    return case((_is_absent(cell, column=column, found=found), NULL), default=cell)
+
+def source_rows(
+    table: Table, *, located: Located, persons: Sequence[Found] = (), judged: bool = False
+) -> exp.Subquery | exp.Table:
+    """Return the rows of a table of the source as ``s``: each cell safe, as text, and as a date.
+
+    Each is worked out once, however often it is looked at.  Of the columns that are read and of no
+    other: an engine may decode what a file states of a column as soon as a query names it.
+
+    Args:
+        table: As declared.
+        located: Where it lies.
+        persons: Columns of ids that are read too.
+        judged: Whether it is asked how the cells are as they came.
+    """
+    there = aliased(located.relation, "s")
+    read = {
+        each.name: each for each in (*persons, *(located.columns[name] for name in table.sources()))
+    }
+    safe = [named(cell_of(each), f"{_SAFE}{name}") for name, each in sorted(read.items())]
+    if not safe:
+        return there
+    worded = {each.source for each in (*table.conditions, *table.without)}
+    worded |= {c.source for c in table.columns if judged or c.absent or c.kind in _OF_TEXT}
+    texts = {each.name: each for each in (located.columns[name] for name in worded)}
+    dated = {column.source for column in table.columns if column.kind is Kind.DATE}
+    dates = {each.name: each for each in (located.columns[name] for name in dated)}
+    worked_out = [
+        named(text(cell(each), physical=each.physical), f"{_AS_TEXT}{name}")
+        for name, each in sorted(texts.items())
+        if each.physical is not Physical.INTEGER
+    ]
+    worked_out += [
+        named(date_of_text(cell(each)), f"{_AS_DATE}{name}")
+        for name, each in sorted(dates.items())
+        if each.physical is Physical.TEXT
+    ]
+    rows = select(*safe, of=there)
+    return nested(select(STAR, *worked_out, of=rows, alias="s") if worked_out else rows, "s")
+
+
+def cell(found: Found) -> exp.Expr:
+    """Return a cell of :func:`source_rows`."""
+    return own(f"{_SAFE}{found.name}", "s")
 
 
 def read_value(column: Column, *, located: Located) -> exp.Expr:
-    """Return a cell as a double in steps of its grid, in the column's unit; a date or text."""
-    cell, found = read_cell(column, located=located), located.columns[column.source]
+    """Return a cell as a double in steps of its grid, in the column's unit; a date or text.
+
+    NULL where it holds a code that means missing.
+    """
+    found = located.columns[column.source]
     if column.units is None:
-        return parsed(cell, column=column, physical=found.physical)
-    number = try_cast(cell, DOUBLE)
+        return _unless_absent(_value(column, found=found), column=column, found=found)
+    number = try_cast(_unless_absent(cell(found), column=column, found=found), DOUBLE)
     alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
     for each in column.units.known:
         alike.setdefault((each.times, each.plus), []).append(each)
@@ -55,6 +107,13 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
         for (factor, offset), same in alike.items()
     ]
     return case(*branches, default=cast(NULL, DOUBLE))
+
+
+def is_blank(column: Column, *, located: Located) -> exp.Expr:
+    """Return whether the cell of a declared column is empty, or a code that means missing."""
+    found = located.columns[column.source]
+    empty = missing(_word(found))
+    return some(_is_absent(column, found=found), empty) if column.absent else empty
 
 
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
@@ -75,11 +134,19 @@ def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:
         keys=codes,
         codes=tuple((code, index) for index, code in enumerate(codes)),
     )
-    value = parsed(cell_of(found), column=column, physical=found.physical)
-    return present(canonical(value, column=column, physical=found.physical))
+    return call(
+        "coalesce", known_code(_word(found), column=column, physical=found.physical), exp.false()
+    )
 
 
-def _is_absent(cell: exp.Expr, *, column: Column, found: Found) -> exp.Expr:
+def _unless_absent(value: exp.Expr, *, column: Column, found: Found) -> exp.Expr:
+    """Return what is read of a cell; NULL where it holds a code that means missing."""
+    if not column.absent:
+        return value
+    return case((_is_absent(column, found=found), NULL), default=value)
+
+
+def _is_absent(column: Column, *, found: Found) -> exp.Expr:
     """Return whether a cell holds a code that means missing, however it is spelled there.
 
     Of a number or date the code is what it reads as: a file writes 999 as ``999.0``, once another
@@ -89,9 +156,26 @@ def _is_absent(cell: exp.Expr, *, column: Column, found: Found) -> exp.Expr:
     spelled = _is_one_of(found, column.absent)
     if column.kind not in (Kind.NUMBER, Kind.DATE):
         return spelled
-    value = parsed(cell, column=column, physical=found.physical)
+    value = _value(column, found=found)
     meant = (parsed(string(code), column=column, physical=Physical.TEXT) for code in column.absent)
     return some(spelled, *(equal(value, each) for each in meant))
+
+
+def _value(column: Column, *, found: Found) -> exp.Expr:
+    """Return a cell as :func:`confide.rows.cells.clean.parsed` does, of what is worked out once."""
+    whole = column.kind is Kind.TEXT and found.physical is Physical.INTEGER
+    if column.kind in _OF_TEXT and not whole:
+        return _word(found)
+    if column.kind is Kind.DATE and found.physical is Physical.TEXT:
+        return own(f"{_AS_DATE}{found.name}", "s")
+    return parsed(cell(found), column=column, physical=found.physical)
+
+
+def _word(found: Found) -> exp.Expr:
+    """Return a cell as text; as the integer that it is, which is compared with plain digits."""
+    if found.physical is Physical.INTEGER:
+        return cell(found)
+    return own(f"{_AS_TEXT}{found.name}", "s")
 
 
 def _converted(number: exp.Expr, *, factor: Fraction, offset: Fraction) -> exp.Expr:

@@ -189,23 +189,30 @@ def canonical(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Exp
             return value
 
 
-def quality(raw: exp.Expr, *, value: exp.Expr, column: Column, physical: Physical) -> exp.Expr:
+def quality(blank: exp.Expr, *, value: exp.Expr, column: Column, physical: Physical) -> exp.Expr:
     """Return whether a cell, parsed to ``value``, is ok (0), missing (1) or neither (2)."""
-    absent = missing(text(raw, physical=physical))
+    absent = blank
     match column.kind:
         case Kind.NUMBER:
             absent = some(absent, exp.IsNan(this=value))
             within = _inside(nearest(value, floor=call("floor", value)), column)
         case Kind.DATE:
             within = _inside(_days(value), column)
-        case Kind.CATEGORY if physical is Physical.INTEGER:
-            within = some(*(run.branch(value)[0] for run in runs(column)))
         case Kind.CATEGORY:
-            known = [string(code) for code, _ in codes(column)]
-            within = exp.In(this=value, expressions=known) if known else exp.false()
+            within = known_code(value, column=column, physical=physical)
         case Kind.TEXT:
             within = exp.true()
     return case((absent, num(1)), (within, num(0)), default=num(2))
+
+
+def known_code(value: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
+    """Return whether a parsed category is a declared code; NULL, or false, where it is missing."""
+    if physical is Physical.INTEGER:
+        return some(*(run.branch(value)[0] for run in runs(column)))
+    known = [string(code) for code, _ in codes(column)]
+    if len(known) > MOST_CASES:
+        return exp.In(this=value, expressions=known)
+    return some(*(equal(value, each) for each in known))
 
 
 def looked_up(value: exp.Expr, *, index: exp.Expr, column: Column) -> exp.Expr:

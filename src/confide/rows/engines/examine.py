@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from confide.privacy.unit import Entity
 from confide.rows.cells.build import STAR, aliased, call, named, own, select, string
-from confide.rows.cells.by_code import conditions
+from confide.rows.cells.by_code import conditions, source_rows
 from confide.rows.cells.layout import Layout, source_names
 from confide.rows.relational.table_rows import Scope, cleaned_rows, person_ids
 from confide.tables.encoding import UNREADABLE
@@ -139,7 +139,8 @@ def unreadable_rows(
 def _there(table: Table, *, scope: Scope, run: Callable[[exp.Query], list[tuple[Any, ...]]]) -> int:
     count, located = named(exp.Count(this=STAR), "n"), scope.layout.located(table)
     kept = conditions(table, located=located)
-    [(there,)] = run(select(count, of=aliased(located.relation, "s"), where=kept))
+    of_units = replace(table, columns=tuple(c for c in table.columns if c.units is not None))
+    [(there,)] = run(select(count, of=source_rows(of_units, located=located), where=kept))
     if not scope.layout.withdrawn:
         return int(there)
     persons = replace(scope.dataset, unit=replace(scope.dataset.unit, entity=Entity.PATIENT))

@@ -1,7 +1,8 @@
 """Declared tables as SELECTs over canonical integers, one row per person where that is declared.
 
-Names of the data appear only as quoted identifiers of the innermost SELECT; above it every name is
-ours: ``p`` the person, ``c0, c1, …`` the declared columns, ``h`` the place in the keyed order.
+Names of the data appear only as quoted identifiers of the innermost SELECTs
+(:func:`confide.rows.cells.by_code.source_rows`); above them every name is ours: ``p`` the person,
+``c0, c1, …`` the declared columns, ``h`` the place in the keyed order.
 
 *Privacy:* "one row per patient" is enforced, never assumed: of several rows the first in keyed
 order stays.  A fact of these data says nothing of their neighbour.
@@ -20,7 +21,6 @@ from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.cells.build import (
     STAR,
-    aliased,
     at_most,
     call,
     equal,
@@ -34,11 +34,10 @@ from confide.rows.cells.build import (
     ranked,
     select,
 )
-from confide.rows.cells.by_code import conditions, read_cell, read_value
+from confide.rows.cells.by_code import cell, conditions, is_blank, read_value, source_rows
 from confide.rows.cells.clean import (
     canonical,
     canonical_number,
-    cell_of,
     listed,
     looked_up,
     nearest,
@@ -149,22 +148,24 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         ContractError: If the table does not fit the source.
     """
     located = scope.layout.located(table)
+    persons = scope.layout.persons_of(table, dataset=scope.dataset)
     raw: list[exp.Expr] = []
     clean: list[exp.Expr] = []
     joins: list[exp.Join] = []
     floors: list[exp.Expr] = []
     points: list[exp.Expr] = []
     usable: list[exp.Expr] = []
-    for name, found in zip(
-        "pq", scope.layout.persons_of(table, dataset=scope.dataset), strict=False
-    ):
-        identity = named(person(cell_of(found), found=found, ids=scope.layout.ids), name)
+    for name, found in zip("pq", persons, strict=False):
+        identity = named(person(cell(found), found=found, ids=scope.layout.ids), name)
         raw.append(identity)
         if not scope.per_event:
             clean.append(own(name, "r"))
         usable.append(present(own(name, "r")))
         if scope.layout.withdrawn:
-            ids = select(identity, of=aliased(located.relation, "s"))
+            of_ids = source_rows(
+                replace(table, columns=(), only=(), without=()), located=located, persons=[found]
+            )
+            ids = select(identity, of=of_ids)
             side = f"g{name}"
             gone = nested(withdrawn_ids(ids, of=name), side)
             joins.append(left_join(gone, on=equal(own(name, side), own(name, "r"))))
@@ -173,28 +174,28 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         found = located.columns[column.source]
         read = read_value(column, located=located)
         if table.name in scope.quality:
-            seen = read_cell(column, located=located)
-            word = quality(seen, value=read, column=column, physical=found.physical)
+            blank = is_blank(column, located=located)
+            word = quality(blank, value=read, column=column, physical=found.physical)
             raw.append(named(word, f"q{index}"))
             clean.append(own(f"q{index}", "r"))
         raw.append(named(read, f"r{index}"))
-        cell = own(f"r{index}", "r")
+        given = own(f"r{index}", "r")
         if column.kind is Kind.NUMBER:
             floors.append(named(call("floor", own(f"r{index}")), f"f{index}"))
             points.append(named(nearest(own(f"r{index}"), floor=own(f"f{index}")), f"g{index}"))
-            value = canonical_number(cell, point=own(f"g{index}", "r"), column=column)
+            value = canonical_number(given, point=own(f"g{index}", "r"), column=column)
             clean.append(named(value, f"c{index}"))
             continue
         values = listed(column, physical=found.physical) if column.kind is Kind.CATEGORY else ()
         if values:
             side = f"l{index}"
-            joins.append(left_join(_codes(values, side), on=equal(own("t", side), cell)))
-            value = looked_up(cell, index=own("i", side), column=column)
+            joins.append(left_join(_codes(values, side), on=equal(own("t", side), given)))
+            value = looked_up(given, index=own("i", side), column=column)
         else:
-            value = canonical(cell, column=column, physical=found.physical)
+            value = canonical(given, column=column, physical=found.physical)
         clean.append(named(value, f"c{index}"))
-    kept = conditions(table, located=located)
-    rows = select(*raw, of=aliased(located.relation, "s"), where=kept)
+    there = source_rows(table, located=located, persons=persons, judged=table.name in scope.quality)
+    rows = select(*raw, of=there, where=conditions(table, located=located))
     if points:  # level by level, so that nothing is computed twice
         rows = select(STAR, *points, of=select(STAR, *floors, of=rows))
     return select(*clean, of=rows, alias="r", joins=joins, where=usable)
