@@ -121,7 +121,10 @@ class Life:
         of = {"id": "n", "kind": "count", "table": "people"}
         if self.draw.random() < 0.6:
             of["where"] = {"sex": [self.draw.choice("fm")]}
-        at, epsilon = self.workspace() if self.asked > 1 else self.first(), self.draw.choice("2589")
+        at, epsilon = (
+            self.workspace() if self.asked > 1 else self.first(),
+            self.draw.choice(["2", "5", "10", "20"]),
+        )
         at.release(at.plan(of, epsilon=epsilon), request=f"k{self.asked}", again=True)
 
     def first(self) -> Workspace:
