@@ -15,7 +15,7 @@ from confide.budget.ledger import Entry
 from confide.budget.lengths import require_reason
 from confide.budget.policy.adoption import Adopted, adopted
 from confide.budget.policy.policy import Person, Policy
-from confide.budget.refusals import exhausted, uncapped, undecided
+from confide.budget.refusals import exhausted, require_day, uncapped, undecided
 from confide.budget.requester import requester
 from confide.budget.workflow.acts import SIGNED, Officers, act_message, signatures
 from confide.budget.workflow.docket import submission_problem, withhold_message
@@ -151,17 +151,7 @@ class Desk:
             account = self._journal.book.account(lineage)
             today = self._journal.now().date().isoformat()
             last = account.rolling.days[-1] if account.rolling.days else ""
-            if day == today == last:
-                raise PolicyError(
-                    f"The day {day} was confirmed already.", hint="Nothing is left to do today."
-                )
-            if day != today or day <= last:
-                raise PolicyError(
-                    f"Expected the day of the clock, {today} in UTC"
-                    + (f", after {last}" if last else "")
-                    + f", got {day}.",
-                    hint="If the clock is wrong, set it right first.",
-                )
+            require_day(day, today=today, last=last)
             said = {"lineage": lineage, "day": day, "reason": reason}
             self._journal.append("day-confirmed", officers, **said)
             self._journal.store.write_counters(self._journal.book)

@@ -41,7 +41,7 @@ from confide.budget.entry import (
     StoredRelease,
 )
 from confide.budget.growth import PART, Growth, Step
-from confide.budget.lengths import SURROGATE, TEXT, require_bytes
+from confide.budget.lengths import TEXT, is_text, require_bytes
 from confide.budget.plan_text import require_plain, require_plan
 from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES
@@ -396,5 +396,5 @@ def _require_name(name: str, value: object) -> None:
 
 
 def _require_text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip() or SURROGATE.search(value):
+    if not is_text(value):
         raise InvalidParameterError(f"Expected {name} as a non-empty text, got {value!r}.")

@@ -5,17 +5,16 @@ A name stands in counters, heads and anchors as well as in its row, and is there
 *Privacy:* refused before anything is charged or read, whatever way the text came in.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from confide.budget.plan_text import require_plan
 from confide.errors import InvalidParameterError
+from confide.plans.canonical import SURROGATE
 from confide.plans.plan import NAME_BYTES, REMARK_BYTES
 
 TEXT = 64 * 2**20
 
-SURROGATE = re.compile("[\ud800-\udfff]")  # cannot be stored
 _NAMES = frozenset(
     {"analyst", "lineage", "planned", "project", "release", "request-key", "role", "tier"}
 )
@@ -41,6 +40,11 @@ def require_short(fields: Mapping[str, Any]) -> None:
             require_bytes(name, value, most=most)
     if "plan" in fields:
         require_plan("plan", fields["plan"])
+
+
+def is_text(value: object) -> bool:
+    """Return whether somebody wrote something that can be stored."""
+    return isinstance(value, str) and bool(value.strip()) and not SURROGATE.search(value)
 
 
 def require_text(name: str, text: str) -> None:

@@ -36,6 +36,8 @@ from confide.errors import (
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
 
+_LAST_DAY = "9998-12-31"  # of which a day 365 days later has a date
+
 
 def exhausted(account: Account, amount: Amount, *, when: Occasion) -> BudgetExhaustedError | None:
     """Return the refusal by the tightest cap that would be passed, if one would."""
@@ -364,3 +366,23 @@ def unopened(year: int, *, now: int, account: Account) -> PolicyError:
 def undecided(why: str) -> PolicyError:
     """Return the refusal of a decision that somebody may not make."""
     return PolicyError(f"This cannot be decided: {why}.", hint="See: confide request list")
+
+
+def require_day(day: str, *, today: str, last: str) -> None:
+    """Refuse to confirm a day that is not that of the clock, or not after the last one.
+
+    Raises:
+        PolicyError: If it is not.
+    """
+    hint = "If the clock is wrong, set it right first."
+    if day == today == last:
+        raise PolicyError(
+            f"The day {day} was confirmed already.", hint="Nothing is left to do today."
+        )
+    if day != today or day <= last:
+        after = f", after {last}" if last else ""
+        raise PolicyError(
+            f"Expected the day of the clock, {today} in UTC{after}, got {day}.", hint=hint
+        )
+    if day > _LAST_DAY:
+        raise PolicyError(f"No charge of {day} could ever leave a window of 365 days.", hint=hint)

@@ -213,6 +213,7 @@ def declared_by(
 
 def declare(value: object, *, path: Path) -> DeclaredDataset:
     """Return what the content of a dataset.yaml declares; ``path`` is where it would stand."""
+    path = path.absolute()  # a process may go to another folder, with data of others
     if isinstance(value, dict):
         value = with_category_files(
             value, path=path, private=functools.partial(_private, value, path=path)

@@ -1,5 +1,6 @@
 """Types of single values in files: exact numbers, dates, words; and errors that name the place."""
 
+import contextlib
 import datetime as dt
 import difflib
 import re
@@ -11,7 +12,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails
 
-from confide.errors import ContractError
+from confide.errors import ContractError, in_file
+from confide.plans.canonical import require_whole
 from confide.statistics.section import exact
 
 
@@ -135,10 +137,26 @@ def read_section(model: type[S], value: object, *, name: str) -> S:
     Raises:
         ContractError: With the place of the first mistake.
     """
+    with in_file(name), contextlib.suppress(RecursionError):  # of which the model says more
+        _require_whole(value)
     try:
         return model.model_validate(value)
     except ValidationError as error:
         raise _contract_error(error, model=model, value=value, name=name) from None
+
+
+def _require_whole(value: object) -> None:
+    """Refuse half of a character in a text or a name, as Python may hold one."""
+    match value:
+        case str():
+            require_whole(value)
+        case Mapping():
+            for key, held in value.items():
+                _require_whole(key)
+                _require_whole(held)
+        case list() | tuple():
+            for held in value:
+                _require_whole(held)
 
 
 def _contract_error(

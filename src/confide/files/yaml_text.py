@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from confide.budget.lengths import SURROGATE
 from confide.errors import ContractError, NotAFileError, in_file
+from confide.plans.canonical import SURROGATE, require_whole
 from confide.regular_file import read_text
 
 LARGEST_FILE = 4 * 2**20
@@ -81,6 +81,7 @@ def parse_yaml(text: str, *, name: str) -> dict[str, Any]:
     """
     try:
         with in_file(name):
+            require_whole(text)
             value = yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

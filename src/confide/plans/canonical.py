@@ -33,6 +33,8 @@ Json: TypeAlias = Any
 LARGEST_JSON = 2**53 - 1
 ABSENT = "absent"
 """Key of a field's metadata: its value in nouns that do not state it."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character, which no JSON text holds."""
 _RATIO = re.compile(r"-?[0-9]{1,999}(/[0-9]{1,999})?", re.ASCII)  # never 1e999999999
 _WIDE = re.compile(r"-?[1-9][0-9]{15,999}")
 
@@ -41,11 +43,15 @@ def encode(noun: object) -> Json:
     """Return the JSON value of a noun.
 
     Raises:
+        ContractError: If it holds half of a character.
         UnsupportedError: If it holds anything but dataclasses, tuples, fractions, enums and plain
             values; floats are refused, because they have no one canonical meaning.
     """
     match noun:
-        case None | bool() | str():
+        case str():
+            require_whole(noun)
+            return noun
+        case None | bool():
             return noun
         case int():
             return noun if abs(noun) <= LARGEST_JSON else str(noun)
@@ -64,6 +70,19 @@ def encode(noun: object) -> Json:
             return body
         case _:
             raise UnsupportedError(f"A {type(noun).__name__} has no canonical JSON form.")
+
+
+def require_whole(text: str) -> None:
+    """Refuse a text with half of a character.
+
+    Raises:
+        ContractError: If it has one.
+    """
+    if not text.isascii() and SURROGATE.search(text):
+        raise ContractError(
+            f"Half of a character stands in {text[:40]!r}, which no file holds.",
+            hint="Write the character itself, or \\U and its eight digits.",
+        )
 
 
 def _is_default(field: "dataclasses.Field[Any]", value: object) -> bool:

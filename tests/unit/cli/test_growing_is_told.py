@@ -1,5 +1,7 @@
 """A release that grows says how its later periods are published, and where there are none."""
 
+import json
+
 import pytest
 
 from command_line import confide
@@ -34,6 +36,19 @@ def test_plan_run_and_advance_say_how_later_periods_are_published(board):
     assert told.format(10) in out
     last = confide("advance", whole, "--out", board.folder / "three")
     assert (last.code, "It grows" in last.out) == (0, False)
+
+
+def test_explain_says_by_which_entry_a_later_part_was_charged(board):
+    confide("run", board.study("2026-01-05"), "--out", board.folder / "one")
+    confide("advance", board.study("2026-01-10"), "--out", board.folder / "two")
+    told = "Charged once, by ledger entry {entry}, of which this release is a later part"
+    first, later = (
+        " ".join(confide("explain", "certificate", board.folder / name).out.split())
+        for name in ("one", "two")
+    )
+    entry = json.loads((board.folder / "one" / "certificate.json").read_text())["accounting"]
+    assert told.format(entry=entry["entry"]) in later
+    assert "Charged once" not in first
 
 
 def test_plan_without_a_ledger_says_it_too(board):

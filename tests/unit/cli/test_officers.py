@@ -271,3 +271,12 @@ def test_a_request_that_no_cap_admits_is_refused_when_it_is_submitted(plain):
     refused = confide("request", "submit", plain.study, "--key", plain.keys["ada"], "--json")
     assert (refused.code, refused.json["error"]) == (5, "BudgetExhaustedError")
     assert confide("request", "list", plain.dataset, "--json").json["requests"] == []
+
+
+def test_a_day_of_which_no_charge_could_ever_leave_is_refused_in_words(plain, clock):
+    assert run(plain, "first").code == 0
+    clock.now = dt.datetime(9999, 12, 31, tzinfo=dt.UTC)
+    words = ("9999-12-31", plain.dataset, "--reason", "x", "--officer", plain.keys["cy"])
+    refused = confide("ledger", "confirm-day", *words, "--json")
+    assert (refused.code, "No charge of 9999-12-31" in refused.json["message"]) == (3, True)
+    assert confide("ledger", "verify", plain.dataset).code == 0

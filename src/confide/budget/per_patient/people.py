@@ -4,11 +4,13 @@ Numbers count up in the order in which patients were met, through snapshots and 
 lineage, and are never given again.  New patients come in a segment of their own, a sealed file that
 is durable before any record names them.  Each segment names its lineage and those before it, and
 records name the segments that they number by, so that one of another history is not taken for it.
+Segments are written anew when somebody is forgotten, and put back by whoever restores the folder.
 
 *Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
 the hash key is; under another key every patient would look new, so it is refused.
 """
 
+import contextlib
 import hashlib
 import os
 from dataclasses import dataclass
@@ -63,14 +65,11 @@ class People:
 
     def __init__(self, folder: Path, *, lineage: str, key: bytes) -> None:
         self.folder, self._lineage, self._key = folder, lineage, key
-        self._rolled = {0: ""}  # over the segments up to so many patients
-        self._starts: list[tuple[int, int]] = []
-        self._high = self._low = np.empty(0, dtype=np.uint64)
-        self._order: NDArray[np.int64] | None = None
         if not folder.exists():
             folder.mkdir(mode=0o700, parents=True)
             sync_folder(folder.parent)
-        self.refresh()
+        self._order: NDArray[np.int64] | None = None
+        self.read_anew()
 
     @property
     def count(self) -> int:
@@ -85,18 +84,42 @@ class People:
         """Return the first number of each segment, and after which row of the ledger it came."""
         return tuple(self._starts)
 
+    def read_anew(self) -> None:
+        """Read all segments, whatever was read of them before.
+
+        Raises:
+            LedgerFrozenError: If one is missing or was changed.
+        """
+        self._high = self._low = np.empty(0, dtype=np.uint64)
+        self._rolled = {0: ""}  # over the segments up to so many patients
+        self._starts: list[tuple[int, int]] = []
+        self._files: dict[Path, tuple[int, ...]] = {}
+        self.refresh()
+
+    @property
+    def is_of_before(self) -> bool:
+        """Whether a segment that was read is another file now, or gone.
+
+        Somebody was forgotten since, or a copy of the folder was put back.
+        """
+        return any(_file(path) != read for path, read in self._files.items())
+
     def refresh(self) -> None:
-        """Read the segments that other processes added.
+        """Read the segments that other processes added; those that were read stay as they were.
+
+        A release that reads already goes on with whom it was admitted with.
 
         Raises:
             LedgerFrozenError: If one is missing or was changed.
         """
         while (path := self._path(self.count)).exists():
+            file = _file(path)
             found = read_sealed(path, key=self._key, kind=KIND)
             place = tuple(map(found.fields.get, ("start", "lineage", "before")))
             if place != (self.count, self._lineage, self._rolled[self.count]):
                 raise changed(path)
             self._starts.append((self.count, int(found.fields["after"])))
+            self._files[path] = file
             self._add(found.columns["high"], found.columns["low"], named=_name(found))
         later = [p for p in self.folder.glob("*.people") if int(p.stem) > self.count]
         if later:
@@ -105,6 +128,9 @@ class People:
     def numbers(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the number of each identity; -1 of one that was never met.
 
+        The newest, of one that has two: a segment of before they were forgotten was put back since.
+        The newest begins with the most that they may have paid (:mod:`.met_anew`).
+
         Args:
             identities: Shape (persons, 2): the two words of each keyed hash.
         """
@@ -112,17 +138,17 @@ class People:
             return np.full(len(identities), UNKNOWN, dtype=np.int64)
         order = self._sorted()
         high, low = self._high[order], self._low[order]
-        at = np.searchsorted(high, identities[:, 0])
+        at = np.searchsorted(high, identities[:, 0], side="right") - 1
         found = np.full(len(identities), UNKNOWN, dtype=np.int64)
-        pending = np.flatnonzero(at < high.size)
+        pending = np.flatnonzero(at >= 0)
         while pending.size:  # once, but for equal first words
             place = at[pending]
             same = high[place] == identities[pending, 0]
             hit = same & (low[place] == identities[pending, 1])
             found[pending[hit]] = order[place[hit]]
             pending = pending[same & ~hit]
-            at[pending] += 1
-            pending = pending[at[pending] < high.size]
+            at[pending] -= 1
+            pending = pending[at[pending] >= 0]
         return found
 
     def met(self, identities: NDArray[np.uint64], *, after: int) -> NDArray[np.int64]:
@@ -150,8 +176,10 @@ class People:
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
         fields["after"] = after
-        write_sealed(self._path(self.count), key=self._key, fields=fields, columns=columns)
+        path = self._path(self.count)
+        write_sealed(path, key=self._key, fields=fields, columns=columns)
         self._starts.append((self.count, after))
+        self._files[path] = _file(path)
         self._add(columns["high"], columns["low"], named=fields["named"])
         return found
 
@@ -177,9 +205,7 @@ class People:
                 each[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
             fields = {**found.fields, "named": _name(found)}  # records name it so
             rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
-        self._high = self._low = np.empty(0, dtype=np.uint64)
-        self._rolled, self._starts = {0: ""}, []
-        self.refresh()
+        self.read_anew()
 
     def _add(self, high: NDArray[np.uint64], low: NDArray[np.uint64], *, named: str) -> None:
         before = self._rolled[self.count]
@@ -200,6 +226,14 @@ class People:
 def _name(segment: Sealed) -> str:
     """Return what a segment is called, also after it forgot somebody; once, that was its tag."""
     return str(segment.fields.get("named", segment.tag))
+
+
+def _file(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from every other that had its name; () where there is none."""
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return ()
 
 
 def _order(high: NDArray[np.uint64], low: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -46,7 +46,7 @@ from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People, Roster, roster_of
 from confide.budget.per_patient.records import MembershipFiles, whole
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
-from confide.budget.per_patient.store_folder import KIND, MARK, alone, store_folder, store_key
+from confide.budget.per_patient.store_folder import alone, require_made, store_folder, store_key
 from confide.budget.per_patient.tally import CountedCharge, Tally, tally_of
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -71,7 +71,7 @@ class PatientStore:
         self._records = MembershipFiles(folder=self._folder / "members", key=self._key)
         self._admitted = Admitted(folder=self._records.folder, key=self._key)
         with alone(self._folder):
-            self._found()
+            require_made(self._folder, lineage=lineage, key=self._key)
             self._records.folder.mkdir(mode=0o700, exist_ok=True)
             self._people = People(self._folder / "people", lineage=lineage, key=self._key)
         self._tallies: dict[CapWindow, Tally] = {}
@@ -92,6 +92,7 @@ class PatientStore:
             BudgetExhaustedError: If what *everybody* paid and would pay passes a cap: a public sum.
         """
         with alone(self._folder):
+            self._look_again()
             self._records.require_none(entry)
             for bound in bounds:
                 tally = self._tally(bound.window, ledger, entry=entry)
@@ -215,7 +216,7 @@ class PatientStore:
         For the patient and the privacy officer alone.
         """
         with alone(self._folder):
-            self._people.refresh()
+            self._look_again()
             words = np.array([identity], dtype=np.uint64)
             number = int(self._people.numbers(words)[0])
             entries = ledger.entries(self._lineage)
@@ -239,7 +240,7 @@ class PatientStore:
             LedgerFrozenError: If one is missing, was changed, or belongs to no entry.
         """
         with alone(self._folder):
-            self._people = People(self._folder / "people", lineage=self._lineage, key=self._key)
+            self._begin_anew()
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
@@ -249,10 +250,12 @@ class PatientStore:
             return len(counted)
 
     def close(self) -> None:
-        """Keep the vectors for the next process."""
+        """Keep the vectors for the next process, unless the folder is another by now."""
         if not self._changed:
             return
-        with alone(self._folder):
+        with contextlib.suppress(LedgerFrozenError), alone(self._folder):
+            if self._people.is_of_before:
+                return
             for window in self._changed - {CapWindow.RELEASE}:
                 tally, path = self._tallies[window], self._cache(window)
                 path.unlink(missing_ok=True)
@@ -265,6 +268,17 @@ class PatientStore:
         self._changed = set()
 
     # --- who is who ---
+
+    def _look_again(self) -> None:
+        """Know the patients as the folder does now: who withdraws from here on keeps a number."""
+        if self._people.is_of_before:
+            self._begin_anew()
+        self._people.refresh()
+
+    def _begin_anew(self) -> None:
+        """Forget who has which number, and what counts them."""
+        self._people.read_anew()
+        self._roster, self._tallies, self._changed = None, {}, set()
 
     def _roster_of(self, bill: Bill, *, ledger: Ledger) -> Roster:
         """Return the number of each person of a roster, by the engine's number."""
@@ -306,7 +320,8 @@ class PatientStore:
         if lost:
             wanted[LOST] = CountedCharge(everybody=lost * (FEMTO // NANO))
         tally = self._tallies.get(window) or self._cached(window, known=known)
-        if any(wanted.get(n, has).tag != has.tag for n, has in tally.counted.items()):
+        is_of_now = tally.counted.keys() <= {*known, LOST}  # and of no row that is lost by now
+        if not is_of_now or any(wanted.get(n, c).tag != c.tag for n, c in tally.counted.items()):
             tally = Tally()
         self._tallies[window] = tally
         for number in tally.counted.keys() - wanted.keys():
@@ -378,21 +393,3 @@ class PatientStore:
 
     def _cache(self, window: CapWindow) -> Path:
         return self._folder / f"{window.value}.tally"
-
-    # --- the folder ---
-
-    def _found(self) -> None:
-        """Make the store, or make sure that it was made under this key and for this lineage."""
-        path, fields = self._folder / MARK, {"kind": KIND, "lineage": self._lineage}
-        if not path.exists():
-            write_sealed(path, key=self._key, fields=fields, columns={})
-            return
-        try:
-            read_sealed(path, key=self._key, kind=KIND)
-        except LedgerFrozenError:
-            raise LedgerFrozenError(
-                "The patients' records were made under another hash.key: every patient would look "
-                "new, with a budget of their own.",
-                hint="Restore hash.key from its backup. If it is lost for good, nobody can tell "
-                "who paid what: adopt the next version of the policy without `enforce: drop`.",
-            ) from None

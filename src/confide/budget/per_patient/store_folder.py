@@ -6,14 +6,14 @@
 import contextlib
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.budget.per_patient.people import People
-from confide.budget.per_patient.sealed import read_sealed
+from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.errors import LedgerFrozenError
 from confide.regular_file import locked
 
@@ -34,9 +34,40 @@ def store_folder(folder: Path, *, lineage: str) -> Path:
     return own
 
 
-def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Let one process at a time decide in the folder of a store; a killed one lets go."""
-    return locked(folder / "lock")
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time decide in the folder of a store; a killed one lets go.
+
+    Raises:
+        LedgerFrozenError: If the folder is gone.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / "lock"))
+        except FileNotFoundError:
+            raise changed(folder) from None
+        yield
+
+
+def require_made(folder: Path, *, lineage: str, key: bytes) -> None:
+    """Make a store in its folder, or make sure that it was made under this key.
+
+    Raises:
+        LedgerFrozenError: If it was made under another.
+    """
+    path = folder / MARK
+    if not path.exists():
+        write_sealed(path, key=key, fields={"kind": KIND, "lineage": lineage}, columns={})
+        return
+    try:
+        read_sealed(path, key=key, kind=KIND)
+    except LedgerFrozenError:
+        raise LedgerFrozenError(
+            "The patients' records were made under another hash.key: every patient would look "
+            "new, with a budget of their own.",
+            hint="Restore hash.key from its backup. If it is lost for good, nobody can tell "
+            "who paid what: adopt the next version of the policy without `enforce: drop`.",
+        ) from None
 
 
 def stores_of(

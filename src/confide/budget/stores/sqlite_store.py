@@ -62,7 +62,7 @@ class SQLiteStore:
             ContractError: If the folder or the file is open to others, or is no database.
         """
         self._path, self._process = path, os.getpid()
-        self.database = open_database(path)
+        self.database, self._file = open_database(path), _file(path)
         try:
             self.lease = Lease(path.with_name(path.name + ".leases"))
         except BaseException:
@@ -87,8 +87,15 @@ class SQLiteStore:
         _migrate(self.database)
 
     def begin(self) -> None:
-        """See :meth:`Store.begin`."""
+        """See :meth:`Store.begin`.
+
+        Raises:
+            LedgerFrozenError: If another file has the name of the one that was opened, as after a
+                restore: what is written to the one that is open would be lost.
+        """
         self.rollback()  # of one that an interrupt left open
+        if _file(self._path) != self._file:
+            raise LedgerFrozenError(f"{self._path.name} is another file than the one that is open.")
         self.database.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
@@ -113,7 +120,7 @@ class SQLiteStore:
         _require_alone(self.lease)
         self.database.close()
         name = _rename(self._path)
-        self.database = open_database(self._path)
+        self.database, self._file = open_database(self._path), _file(self._path)
         self.migrate()
         return name
 
@@ -264,6 +271,15 @@ def open_database(path: Path) -> sqlite3.Connection:
             f"{path.name} is not a ledger database.", hint="Restore it from a backup."
         ) from error
     return database
+
+
+def _file(path: Path) -> tuple[int, int]:
+    """Return which file has a name; (0, 0) if none has."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)
 
 
 def set_aside_broken(path: Path) -> str:

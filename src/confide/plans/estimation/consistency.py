@@ -188,9 +188,11 @@ def whole_parts(parts: Sequence[float], *, total: int) -> list[int]:
     order = sorted(range(len(parts)), key=lambda i: (found[i] - kept[i], i))
     for i in order[: max(0, total - sum(found))]:
         found[i] += 1
-    for i in reversed(order):  # rounding errors of floats alone
-        while sum(found) > total and found[i] > 0:
-            found[i] -= 1
+    apart = total - sum(found)  # rounding errors of floats alone
+    found[order[0]] += max(0, apart)
+    for i in reversed(order):
+        taken = min(max(0, -apart), found[i])
+        found[i], apart = found[i] - taken, apart + taken
     return found
 
 

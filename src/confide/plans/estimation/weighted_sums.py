@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from confide.plans.estimation.intervals import Component, quantile, variance
 from confide.plans.estimation.rates import Rate
 
+_TOLD = 10  # standard deviations of its noise, from which Σw² is told
+_CURVED = 5  # the same, below which 1/Σw² is too curved for the delta method
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightSums:
@@ -88,8 +91,16 @@ def weight_sums(moments: Sequence[int], *, reach: int, noise: Component) -> Weig
     )
 
 
+def drowned(of: WeightSums) -> bool:
+    """Return whether Σw² is too small beside its noise to divide by."""
+    return of.squares < _TOLD * math.sqrt(of.cells * of.noise.variance)
+
+
 def effective_size(of: WeightSums, *, level: float) -> Rate:
     """Return Kish's effective sample size (Σw)²/Σw², with the interval of its noise.
+
+    By the delta method; where noise is large against Σw² from the ends of Σw and Σw², each at half
+    the miss: there is no upper end where Σw² may be 0.
 
     Example:
         >>> same = weight_sums((0, 0, 16 * 50), reach=4, noise=Component(variance=0.0))
@@ -102,8 +113,22 @@ def effective_size(of: WeightSums, *, level: float) -> Rate:
     between, above = slope / (2 * of.reach), slope / of.reach - value / of.squares
     parts = [of.noise.times(between), of.noise.times(above)] * of.cells
     error = math.sqrt(variance(parts))
+    if of.squares < _CURVED * math.sqrt(of.cells * of.noise.variance):
+        lower, upper = _ends(of, level=(1 + level) / 2)
+        return Rate(value=value, standard_error=None, lower=lower, upper=upper)
     half = quantile(parts, level=level) * error
     return Rate(value=value, standard_error=error, lower=max(value - half, 0.0), upper=value + half)
+
+
+def _ends(of: WeightSums, *, level: float) -> tuple[float, float | None]:
+    """Return least and most (Σw)²/Σw² for any two values within the intervals of both sums."""
+    apart, off = (
+        quantile(parts, level=level) * math.sqrt(variance(parts))
+        for parts in ([of.total_noise], [of.noise] * of.cells)
+    )
+    least, most = of.squares - off, of.squares + off
+    upper = (of.total + apart) ** 2 / least if least > 0 else None
+    return max(of.total - apart, 0.0) ** 2 / most, upper
 
 
 def spread_of_share(having: WeightSums, without: WeightSums) -> float:

@@ -30,7 +30,6 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.arrays import Floats
 from confide.plans.rounds.classes import by_class, share_edges
@@ -38,6 +37,7 @@ from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.rounds.marginal import FEWEST, NODES, WEIGHTS, one_outcome, rare_start, started
 from confide.plans.rounds.newton import COEFFICIENT, Curvature, Steps, anchored, on_grid, symmetric
 from confide.plans.rounds.one_shot import discriminant
+from confide.plans.rounds.whitening import Whitened, possible, unknown, whitened
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import Scale, scale_of
 from confide.tables.aggregates.descent_terms import RESIDUAL, SCORE_CUTS, UNIT, Family
@@ -45,9 +45,8 @@ from confide.tables.schema import Dataset
 
 Rows: TypeAlias = tuple[tuple[int, ...], ...]
 
-LARGEST_ENTRY = 2**10
+_NO_ANSWER = 1e60  # is as large
 _TURNS, _TURNS_OF_POWERS = 0.5, 1.0  # of curvature, usually, per unit of z
-_FEWEST = 10  # a fit needs this many standard deviations of noise in its number of rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,24 +106,6 @@ Ask: TypeAlias = AskMoments | AskGradient | AskCurvature | AskScores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whitened:
-    """Terms with mean 0 and covariance I, as far as the noise lets them.
-
-    Attributes:
-        rows: Noisy number of rows.
-        usable: Whether that is enough to fit anything.
-        matrix: z = x·matrix; shape (d, d), as whole numbers in 1/UNIT.
-        drowned: Share of each term's variance that noise could make up; shape (d,), 0 for the
-            intercept.
-    """
-
-    rows: float
-    usable: bool
-    matrix: NDArray[np.int64]
-    drowned: Floats
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Noisy answers of the late rounds, as they came: drawn to nothing.
 
@@ -161,6 +142,7 @@ class Walk:
         last: Length of the last step.
         blurred: That of an entry of the curvature.
         evidence: What the late rounds answered; None before the end, and of one look.
+        beyond: Whether answers were beyond what rows can add up to, and cut there, or led nowhere.
     """
 
     whitened: Whitened
@@ -175,6 +157,7 @@ class Walk:
     last: float
     blurred: float
     evidence: Evidence | None = None
+    beyond: bool = False
 
 
 def next_ask(
@@ -212,12 +195,44 @@ def next_ask(
 def walk(
     aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
 ) -> Walk:
-    """Repeat the path that noisy answers took; scores do not change it."""
+    """Repeat the path that noisy answers took; scores do not change it.
+
+    Answers that no rows give may lead nowhere: then nothing is told but how many rows there are.
+    """
     scale = scale_of(aggregate, dataset=dataset)
-    taken = np.array(answers, dtype=np.float64)
-    if aggregate.one_look:
-        return _looked(taken, scale=scale, sigma=sigma)
-    found = _whitened(taken[: scale.opening - scale.totals], scale=scale, sigma=sigma)
+    taken = np.clip(np.array(answers, dtype=np.float64), -_NO_ANSWER, _NO_ANSWER)
+    try:
+        if aggregate.one_look:
+            return _looked(taken, scale=scale, sigma=sigma)
+        return _walked(aggregate, taken, scale=scale, sigma=sigma, dataset=dataset)
+    except np.linalg.LinAlgError:
+        return nowhere(float(taken[0]) / (scale.moments * UNIT**2), scale=scale)
+
+
+def nowhere(rows: float, *, scale: Scale) -> Walk:
+    """Return the walk of answers of which nothing is told but the noisy number of rows."""
+    zero, one = np.zeros(scale.size), np.eye(scale.size)
+    return Walk(
+        whitened=unknown(rows, terms=scale.terms),
+        theta=zero,
+        estimate=zero,
+        curvature=one,
+        spread=one,
+        left=zero,
+        error=one,
+        noise=1.0,
+        each=1.0,
+        last=0.0,
+        blurred=1.0,
+        beyond=True,
+    )
+
+
+def _walked(
+    aggregate: DescentAggregate, answers: Floats, *, scale: Scale, sigma: float, dataset: Dataset
+) -> Walk:
+    found = whitened(answers[: scale.opening - scale.totals], scale=scale, sigma=sigma)
+    taken = possible(answers, rows=found.rows, scale=scale, sigma=sigma)
     begun = started(
         aggregate,
         taken[scale.opening - scale.totals : scale.opening] / (scale.moments * UNIT**2),
@@ -278,6 +293,7 @@ def walk(
         evidence=_evidence(
             aggregate, taken, asked=steps.asked, scale=scale, noise=sigma / scale.moments
         ),
+        beyond=not np.array_equal(taken, answers),
     )
 
 
@@ -315,7 +331,7 @@ def _evidence(
 def _looked(taken: Floats, *, scale: Scale, sigma: float) -> Walk:
     """Return what one look says: a place that predicts, and no law of its error."""
     moments, crossed = np.split(taken[: scale.opening], [scale.entries])
-    found = _whitened(moments, scale=scale, sigma=sigma)
+    found = whitened(moments, scale=scale, sigma=sigma)
     units = scale.moments * UNIT**2, scale.gradients[0] * UNIT
     matrix = symmetric(moments / units[0], size=scale.terms)
     matrix[0, 0] = found.rows
@@ -365,29 +381,6 @@ def score_edges(theta: Floats) -> tuple[int, ...]:
     normal = NormalDist()
     cuts = [normal.inv_cdf(percent / 100) for percent in SCORE_CUTS]
     return tuple(math.floor((float(theta[0]) + length * cut + FARTHEST) * STEPS) for cut in cuts)
-
-
-def _whitened(entries: Floats, *, scale: Scale, sigma: float) -> Whitened:
-    unit = scale.moments * UNIT**2
-    noise = sigma / unit
-    moments = symmetric(entries / unit, size=scale.terms)
-    usable = bool(moments[0, 0] > _FEWEST * noise)
-    rows = float(moments[0, 0]) if usable else _FEWEST * noise
-    mean = moments[0, 1:] / rows
-    values, vectors = np.linalg.eigh(moments[1:, 1:] / rows - np.outer(mean, mean))
-    least = noise * math.sqrt(scale.terms) / rows
-    slopes = vectors / np.sqrt(np.maximum(values, least))
-    matrix = np.zeros((scale.terms, scale.terms))
-    matrix[0, 0] = 1
-    matrix[1:, 1:], matrix[0, 1:] = slopes, -mean @ slopes
-    below = (vectors**2) @ (values < 2 * least)
-    whole = np.rint(np.clip(matrix, -LARGEST_ENTRY, LARGEST_ENTRY) * UNIT)
-    return Whitened(
-        rows=rows,
-        usable=usable,
-        matrix=whole.astype(np.int64),
-        drowned=np.concatenate([[0.0], below]),
-    )
 
 
 def _place(walked: Walk, *, aggregate: DescentAggregate) -> Place:

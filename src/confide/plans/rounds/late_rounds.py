@@ -44,6 +44,7 @@ _BENT = 0.15  # of what a turn adds to a gradient, that is a law of its own
 _MOST_STEPS = 6
 _NEAR = 1e-4  # of the variance of a gradient, that its square may be at the end
 _LEAST_MENDED, _MOST_MENDED = 0.3, 3.0  # times itself, that H may be mended to
+_LEAST_DIRECTION = 1e-12  # of the steepest, that rounding leaves a direction of a curvature
 _NODES = (0.5 - math.sqrt(1 / 12), 0.5 + math.sqrt(1 / 12))  # Gauss-Legendre on [0, 1]
 
 
@@ -121,6 +122,7 @@ def _at(late: Late, at: Floats) -> Reading:
     """Return what the gradients say of a place."""
     curve = late.curve(at)
     values, vectors = np.linalg.eigh(curve)
+    values = np.maximum(values, _LEAST_DIRECTION * values[-1])
     carried = np.array(
         [
             gradient - _along(late.curve, start=start, to=at)

@@ -128,7 +128,9 @@ def _told(
         short=law.short | guessed,
         rows=walked.whitened.rows,
         usable=walked.whitened.usable,
-        stopped=bool(guessed.all()) or _stopped(walked, inverse=inverse, aggregate=aggregate),
+        stopped=walked.beyond
+        or bool(guessed.all())
+        or _stopped(walked, inverse=inverse, aggregate=aggregate),
     )
 
 

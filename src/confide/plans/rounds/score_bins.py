@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from confide.arrays import Floats
+from confide.plans.simulation import Simulation
 from confide.tables.aggregates.descent_terms import SCORE_BINS, SCORE_CUTS
 
 Stretch: TypeAlias = tuple[float, float]
@@ -39,7 +40,28 @@ ALIKE = "predictions alike"
 UNBOUNDED = "slope without bounds"
 """Flag of a calibration slope of which patients do not say how far it may reach."""
 _SHORTEST, _LONGEST = 0.2, 3.0
+_MOST_PATIENTS = 2**60  # that a draw can count
 _DIGITS = range(3, 7)
+
+
+def other_patients(
+    counts: Floats, *, noise: float, runs: int, simulation: Simulation, purpose: str
+) -> Floats:
+    """Return noisy counts, then those of other patients of the same population; (1 + runs, cells).
+
+    Args:
+        counts: Noisy, of all cells; shape (cells,).
+        noise: Standard deviation of the noise of each.
+        runs: How many other populations are drawn.
+        simulation: Source of reproducible draws.
+        purpose: What they are for.
+    """
+    rng = simulation.generator(purpose)
+    shares = np.maximum(counts, 0)
+    total = min(max(1, round(float(counts.sum()))), _MOST_PATIENTS)
+    sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=runs)
+    drawn = sampled + rng.normal(0, noise, sampled.shape)
+    return np.concatenate([counts[None], drawn])
 
 
 def deviates(stretch: Stretch = NORMAL) -> Floats:

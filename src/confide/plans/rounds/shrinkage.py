@@ -28,6 +28,7 @@ Kept: TypeAlias = Callable[[Floats, float], Floats]
 _UPPER_END = 1.645  # standard deviations
 _LEAST_DISPERSION = 0.05
 _LEAST = 0.05  # share of the model, however surely a direction is below it
+_MOST = 2.0**20  # times the model, as rare rows are told at most
 _SURE = 1.0  # standard deviations of an eigenvalue
 _SMALLEST = 1e-300
 
@@ -68,7 +69,7 @@ def pooled(measured: Floats, *, model: Floats, noise: float, least: float, kept:
     turned = vectors / np.sqrt(values)
     random = noise**2 * float(np.sum(1 / np.outer(values, values)))
     apart = np.linalg.eigh(turned.T @ (measured - model) @ turned)
-    drawn = 1 + kept(apart.eigenvalues, random) * apart.eigenvalues
+    drawn = np.minimum(1 + kept(apart.eigenvalues, random) * apart.eigenvalues, _MOST)
     surely = 1 + apart.eigenvalues + _SURE * math.sqrt(random / len(values))
     positive = apart.eigenvectors * np.maximum(drawn, np.clip(surely, min(_LEAST, least), least))
     half = vectors * np.sqrt(values)

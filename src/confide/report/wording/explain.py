@@ -338,9 +338,18 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
         words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
         *odds_sentences(meaning_of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
+        *_continued(certificate["accounting"], words=words),
     )
     title = words.say("explain.certificate-title", id=name)
     return Explanation(title=title, sentences=sentences, grids=(_caps(iter(lines), words=words),))
+
+
+def _continued(accounting: Json, *, words: Words) -> tuple[str, ...]:
+    """Return by which entry a release was charged that says 0 of itself; nothing of others."""
+    earlier = accounting.get("continues")
+    if earlier is None:
+        return ()
+    return (words.say("explain.continues", entry=clean(str(earlier))),)
 
 
 def _loss(spend: Json) -> PrivacyLoss:

@@ -33,7 +33,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.estimation.intervals import Component, Share, share
-from confide.plans.rounds.score_bins import SHARES, Stretch, may_end, stretch_of
+from confide.plans.rounds.score_bins import SHARES, Stretch, may_end, other_patients, stretch_of
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
     bounded,
@@ -237,12 +237,10 @@ def with_draws(found: ScoreHistogram, *, simulation: Simulation, purpose: str) -
 
     Shape (1 + RUNS, 2, bins).
     """
-    rng = simulation.generator(purpose)
-    shares = np.maximum(found.counts, 0).ravel()
-    total = max(1, round(float(found.counts.sum())))
-    sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
-    noisy = sampled + rng.normal(0, found.noise, sampled.shape)
-    return np.concatenate([found.counts[None], noisy.reshape(RUNS, *found.counts.shape)])
+    whole = other_patients(
+        found.counts.ravel(), noise=found.noise, runs=RUNS, simulation=simulation, purpose=purpose
+    )
+    return whole.reshape(1 + RUNS, *found.counts.shape)
 
 
 def _groups(found: ScoreHistogram, *, ends: Sequence[str]) -> list[tuple[int, int]]:

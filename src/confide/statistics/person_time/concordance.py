@@ -22,6 +22,7 @@ from statistics import NormalDist
 import numpy as np
 
 from confide.arrays import Floats
+from confide.plans.rounds.score_bins import other_patients
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.descent_terms import SCORE_BINS
 
@@ -64,12 +65,10 @@ def held_out_concordance(
     observed = np.asarray(counts, dtype=np.float64).reshape(-1, SCORE_BINS)
     least = FEWEST * noise * math.sqrt(intervals * SCORE_BINS)
     usable = bool(observed[1::2].sum() > least and observed.sum() > math.sqrt(2) * least)
-    rng = simulation.generator("concordance")
-    shares = np.maximum(observed, 0).ravel()
-    total = max(1, round(float(observed.sum())))
-    sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
-    drawn = sampled + rng.normal(0, noise, sampled.shape)
-    whole = np.concatenate([observed[None], drawn.reshape(RUNS, *observed.shape)])
+    whole = other_patients(
+        observed.ravel(), noise=noise, runs=RUNS, simulation=simulation, purpose="concordance"
+    )
+    whole = whole.reshape(1 + RUNS, *observed.shape)
     censored, events = whole[:, 0:-1:2].copy(), whole[:, 1::2]
     censored[:, -1] += whole[:, -1]  # they outlive all events
     found = concordance(censored=censored, events=events)

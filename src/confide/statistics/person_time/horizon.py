@@ -29,7 +29,15 @@ import numpy as np
 from confide.arrays import Floats
 from confide.plans.rounds.descent import score_edges
 from confide.plans.rounds.link import FARTHEST, STEPS
-from confide.plans.rounds.score_bins import SHARES, alike, deviates, labels, may_end, stretch_of
+from confide.plans.rounds.score_bins import (
+    SHARES,
+    alike,
+    deviates,
+    labels,
+    may_end,
+    other_patients,
+    stretch_of,
+)
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.descent_terms import SCORE_BINS
 
@@ -85,12 +93,10 @@ def horizon_groups(
         simulation: Source of reproducible draws.
     """
     observed = np.asarray(counts, dtype=np.float64)
-    rng = simulation.generator("horizon")
-    shares = np.maximum(observed, 0)
-    total = max(1, round(float(observed.sum())))
-    sampled = rng.multinomial(total, shares / max(shares.sum(), 1e-9), size=RUNS)
-    drawn = sampled + rng.normal(0, noise, sampled.shape)
-    whole = np.concatenate([observed[None], drawn]).reshape(1 + RUNS, -1, SCORE_BINS)
+    whole = other_patients(
+        observed, noise=noise, runs=RUNS, simulation=simulation, purpose="horizon"
+    )
+    whole = whole.reshape(1 + RUNS, -1, SCORE_BINS)
     patients = whole[0].sum(axis=0)
     rows = whole.shape[1]
     stretch = stretch_of(patients, noise=noise * math.sqrt(rows))
@@ -117,7 +123,11 @@ def horizon_groups(
             label=f"risk {ends[first]} to {ends[last + 1]}",
         )
 
-    apart = [] if alike(edges) else _groups(total, noise=noise, rows=rows, ends=ends)
+    apart = (
+        []
+        if alike(edges)
+        else _groups(max(1, round(float(observed.sum()))), noise=noise, rows=rows, ends=ends)
+    )
     return tuple(group(first, last) for first, last in ((0, SCORE_BINS - 1), *apart))
 
 

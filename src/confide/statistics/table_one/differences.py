@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 NONE = PooledNumber(value=None, error=None, lower=-math.inf, upper=math.inf)
 """No difference: there are too few rows, or none of them differ."""
 _RUNS = 4000
+_LEAST_SHARE = 1e-12  # half a row, of as many as no data hold
 
 
 def of_numbers(first: PooledColumn, second: PooledColumn, place: int) -> PooledNumber:
@@ -106,8 +107,9 @@ def of_two_labels(first: PooledColumn, second: PooledColumn, place: int) -> Pool
         min(1.0, max(0.0, column.sum({place: (0.0, 1.0)}) / rows))
         for column, rows in zip((first, second), number, strict=True)
     ]
+    half = [max(0.5 / rows, _LEAST_SHARE) for rows in number]
     held = [  # half a row has either label: of nobody's share alone, noise would make the spread
-        min(1 - 0.5 / rows, max(0.5 / rows, p)) for p, rows in zip(shares, number, strict=True)
+        min(1 - least, max(least, p)) for p, least in zip(shares, half, strict=True)
     ]
     spread = sum(p * (1 - p) for p in held) / 2
     d = (shares[1] - shares[0]) / math.sqrt(spread)

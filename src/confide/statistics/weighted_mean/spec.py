@@ -39,7 +39,12 @@ from confide.plans.estimation.intervals import (
     score_interval,
     variance,
 )
-from confide.plans.estimation.weighted_sums import WeightSums, effective_size, weight_sums
+from confide.plans.estimation.weighted_sums import (
+    WeightSums,
+    drowned,
+    effective_size,
+    weight_sums,
+)
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Mechanism, Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
@@ -253,7 +258,7 @@ class WeightedMean(Statistic):
 
     def _size(self, key: tuple[str, ...], whole: WeightSums) -> Estimate:
         found = effective_size(whole, level=float(self.level))
-        few = found.value is None or whole.squares < 10 * math.sqrt(whole.noise.variance)
+        few = found.value is None or drowned(whole)
         return Estimate(
             statistic=self.id,
             quantity="effective sample size",

@@ -37,6 +37,7 @@ from confide.plans.estimation.intervals import (
 )
 from confide.plans.estimation.weighted_sums import (
     WeightSums,
+    drowned,
     effective_size,
     spread_of_share,
     weight_sums,
@@ -203,7 +204,7 @@ class WeightedProportion(Statistic):
 
     def _size(self, key: tuple[str, ...], whole: WeightSums) -> Estimate:
         found = effective_size(whole, level=float(self.level))
-        small = whole.squares < 10 * math.sqrt(whole.cells * whole.noise.variance)
+        small = drowned(whole)
         return Estimate(
             statistic=self.id,
             quantity="effective sample size",

@@ -246,10 +246,14 @@ def calibrated(
         91
     """
     confident = aggregation is Aggregation.CONFIDENT
-    if confident != (threshold is not None) or not 0 < check_share < 1:
+    if confident != (threshold is not None):
         raise ContractError(
-            "Expected a threshold exactly where consensus is checked, and 0 < check_share < 1."
+            f"Aggregation {aggregation.value!r} "
+            + ("needs a threshold." if confident else "has no threshold."),
+            hint="Write aggregation='confident' and threshold=60: as many votes are agreement.",
         )
+    if not 0 < check_share < 1:
+        raise ContractError(f"Expected 0 < check_share < 1, got {float(check_share):g}.")
     if queries < 1 or (answers is not None and answers < 1):
         raise ContractError("Expected at least one query, and one answer.")
     answers = queries if answers is None else answers

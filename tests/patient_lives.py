@@ -1,0 +1,186 @@
+"""Random lives of per-patient budgets, and what each patient really paid in them.
+
+Two workspaces stay open for as long as they may, while patients come, withdraw, and are left off
+lists that are made anew; older copies of ledger and records are put back under them, and single
+files of the records; an officer goes on.  Whatever happens in which order, nobody may be charged
+past the cap: what a patient paid is taken where it is decided, by the hash of their id, and never
+forgotten.
+"""
+
+import contextlib
+import random
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import confide
+from confide.budget.per_patient.store import PatientStore
+from confide.errors import LedgerFrozenError, PolicyError
+from confide.privacy.individual import FEMTO
+from confide.release.consent import Lost
+from confide.workspace import Workspace
+from patients_world import write_hospital
+from recovery_world import World, ran
+
+CAP = 60
+ACTS = {
+    "release": 10,
+    "somebody_comes": 1.5,
+    "withdraw": 1.5,
+    "lists_are_lost": 1,
+    "copy": 1,
+    "put_a_copy_back": 0.5,
+    "put_old_segments_back": 0.7,
+    "close": 0.5,
+    "rotate_key": 0.2,
+}
+WINDOWS = ("lifetime", "rolling-365d", "calendar-year")
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[dict[tuple[int, ...], int]]:
+    """Yield what each patient paid, by the hash of their id, in 1e-15."""
+    paid: dict[tuple[int, ...], int] = defaultdict(int)
+    real = PatientStore.charge
+
+    def charge(store, ledger, *, bill, **others):
+        who, losses, hashes = bill.who.copy(), bill.losses.copy(), bill.identities()
+        charged = real(store, ledger, bill=bill, **others)
+        out = set(charged.left_out.tolist())
+        for person, loss in zip(who.tolist(), losses.tolist(), strict=True):
+            if person not in out:
+                paid[tuple(hashes[person].tolist())] += loss
+        return charged
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PatientStore, "charge", charge)
+        yield paid
+
+
+@dataclass
+class Life:
+    """One hospital, and the workspaces that are open on it."""
+
+    kind: str
+    folder: Path
+    seed: int
+    open: dict[str, Workspace] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        self.ids = [str(number) for number in range(6)]
+        limits = {"cap": f'epsilon: "{CAP}"', "life": 'epsilon: "90000"'}
+        write_hospital(self.folder, patients=6, window=self.draw.choice(WINDOWS), **limits)
+        self.world = World(kind=self.kind, folder=self.folder)
+        self.world.declare()
+
+    def live(self, acts: int) -> "Life":
+        """Do so many acts; nobody may ever have paid more than the cap."""
+        with watched() as paid:
+            self.release()
+            for _ in range(acts):
+                (act,) = self.draw.choices(list(ACTS), list(ACTS.values()))
+                try:
+                    getattr(self, act)()
+                except PolicyError:
+                    continue  # nothing is left, or nobody could be counted
+                except LedgerFrozenError:
+                    self.close_all()
+                assert max(paid.values()) <= CAP * FEMTO, (self.seed, act)
+            self.close_all()
+            self.workspace()
+            self.close_all()
+            ran("patients", "verify", self.world.dataset)
+            ran("ledger", "verify", self.world.dataset)
+        return self
+
+    def workspace(self) -> Workspace:
+        """Return one of two that stay open; an officer goes on if the ledger is frozen."""
+        name = self.draw.choice("ab")
+        if name not in self.open:
+            if self.world.is_frozen():
+                self.world.unfreeze()
+            self.open[name] = confide.open(self.world.dataset)
+        return self.open[name]
+
+    def close_all(self) -> None:
+        for each in self.open.values():
+            each.close()
+        self.open.clear()
+
+    # --- acts ---
+
+    def release(self) -> None:
+        self.asked += 1
+        of = {"id": "n", "kind": "count", "table": "people"}
+        if self.draw.random() < 0.6:
+            of["where"] = {"sex": [self.draw.choice("fm")]}
+        at, epsilon = (
+            self.workspace() if self.asked > 1 else self.first(),
+            self.draw.choice(["2", "5", "10", "20"]),
+        )
+        at.release(at.plan(of, epsilon=epsilon), request=f"k{self.asked}", again=True)
+
+    def first(self) -> Workspace:
+        """Return a workspace that begins the ledger."""
+        self.open["a"] = confide.open(self.world.dataset)
+        return self.open["a"]
+
+    def somebody_comes(self) -> None:
+        self.ids.append(f"new-{len(self.ids)}")
+        with (self.folder / "people.csv").open("a") as people:
+            people.write(f"{self.ids[-1]},{self.draw.choice('fm')}\n")
+
+    def withdraw(self) -> None:
+        who = self.draw.sample(self.ids, self.draw.randrange(1, 3))
+        if self.draw.random() < 0.5:
+            self.workspace().forget(who)
+            return
+        with confide.open(self.world.dataset) as another:
+            another.forget(who)
+
+    def lists_are_lost(self) -> None:
+        shutil.rmtree(self.world.inside / "withdrawn", ignore_errors=True)
+        listed = [self.draw.choice([*self.ids, "of nobody"])]
+        with confide.open(self.world.dataset) as another:
+            another.forget(listed, lost=Lost(reason="the disk burned"))
+
+    def copy(self) -> None:
+        name = f"copy-{len(self.copies)}"
+        self.copies.append(name)
+        self.world.take(name)
+
+    def put_a_copy_back(self) -> None:
+        """Put ledger and records back, as the docs say, whoever has them open."""
+        if not self.copies:
+            return
+        if self.draw.random() < 0.5:
+            self.close_all()
+        name = self.draw.choice(self.copies[-5:])
+        self.world.put_back(name)
+        self.world.patients_of(name)
+        if self.world.is_frozen():
+            self.world.unfreeze()
+
+    def put_old_segments_back(self) -> None:
+        """Put older files of who is who over those that are there, as a copy of a folder does."""
+        if not self.copies:
+            return
+        old = self.world.copies / f"{self.draw.choice(self.copies[-5:])}.patients"
+        for path in old.rglob("*.people"):
+            there = self.world.inside / "patients" / path.relative_to(old)
+            if there.exists():
+                shutil.copy2(path, there)
+
+    def close(self) -> None:
+        if self.open:
+            self.open.pop(self.draw.choice(sorted(self.open))).close()
+
+    def rotate_key(self) -> None:
+        ran("ledger", "rotate-keys", self.world.dataset, "--reason", "yearly", "--quiet")
