@@ -228,7 +228,9 @@ def test_the_fuzz_rejects_the_widest_decimals_where_a_dictionary_still_holds_the
     """Nor may it be asked of an engine that it makes every cell safe before anything looks at it."""
     native = of(IN_FILES, "decimal128-38--0--unchecked", kind="parquet")
     assert list(wrong(native, tmp_path / "staged")) == []
-    monkeypatch.setattr(table_rows, "source_rows", lambda at, **_: build.aliased(at.relation, "s"))
+    monkeypatch.setattr(
+        table_rows, "source_rows", lambda _, *, located, **__: build.aliased(located.relation, "s")
+    )
     monkeypatch.setattr(table_rows, "cell", clean.cell_of)
     monkeypatch.setattr(by_code, "cell", clean.cell_of)
     monkeypatch.setattr(
