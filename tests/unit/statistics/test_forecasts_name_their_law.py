@@ -74,7 +74,7 @@ def test_the_error_of_half_the_typical_deviation_is_what_the_plan_says_of_it(tmp
     narrow = [500 + (-1) ** row * 1000 / 12 for row in range(ROWS)]
     forecast, found = asked(statistic, tmp_path, crp=narrow)
     assert half(found, "sd") > 1.5 * forecast.half_width
-    assert half(found, "sd") == pytest.approx(other(forecast), rel=0.1)
+    assert half(found, "sd") == pytest.approx(other(forecast), rel=0.3)
     assert any("for a standard deviation of 166.7 mg/L" in note for note in forecast.notes)
 
 
