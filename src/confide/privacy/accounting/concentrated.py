@@ -31,6 +31,7 @@ References:
 import math
 import sys
 from fractions import Fraction
+from functools import lru_cache
 
 from confide.errors import InvalidParameterError
 from confide.privacy.amount import NANO
@@ -109,6 +110,7 @@ def epsilon_at(loss: ZeroConcentratedDP, *, delta: Fraction) -> float:
     return max(0.0, math.fsum(terms) + _SLACK * magnitude)
 
 
+@lru_cache(maxsize=256)  # a command asks for the same caps dozens of times
 def rho_for(epsilon: Fraction, *, delta: Fraction) -> Fraction:
     """Return the largest ρ, in steps of 1e-9, that implies (``epsilon``, ``delta``)-DP.
 
