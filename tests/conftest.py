@@ -16,6 +16,8 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
 
+CASES = pytest.StashKey[dict[str, int]]()
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -33,6 +35,25 @@ def part_of(text):
     if not 1 <= k <= n:
         raise ValueError(text)
     return k, n
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers",
+        "thinned(n): every n-th case of this test is in the fast suite, the others in the long one",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before it is asked which are chosen by their marks
+def pytest_itemcollected(item):
+    thinned = item.get_closest_marker("thinned")
+    if thinned is None:
+        return
+    cases = item.config.stash.setdefault(CASES, {})
+    of = item.nodeid.partition("[")[0]
+    cases[of] = 1 + cases.get(of, -1)
+    if cases[of] % thinned.args[0]:
+        item.add_marker("audit")
 
 
 @pytest.hookimpl(trylast=True)  # once it is known which are chosen by their marks

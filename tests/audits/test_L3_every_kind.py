@@ -46,6 +46,7 @@ def test_the_gate_of_every_kind_of_statistic_is_audited() -> None:
     assert {type(trial.statistic) for trial in QUICK} == WITHOUT_MODELS
 
 
+@pytest.mark.thinned(2)
 @every_kind
 def test_no_release_of_any_kind_loses_more_than_it_claims(trial: KindTrial, worst) -> None:
     assert audit_kind(trial, worst[trial], copies=COPIES, entropy=SeededEntropy(1)).passed

@@ -161,6 +161,7 @@ WITHDRAWN = ("-5", "0", "1", "7", "22", "40", "7777777")
 ACCENTED = ("3\u00e9", "11\u00e9")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("entity", [Entity.PATIENT, Entity.EVENT])
 @pytest.mark.parametrize("text_ids", IDS)
 @pytest.mark.parametrize("kind", _kinds(QUICK))

@@ -275,6 +275,7 @@ ASKED = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("measure", ["pure", "zcdp"])
 @pytest.mark.parametrize("names", [*[(each,) for each in ASKED], ("count", "mean"),
                                    ("events", "histogram"), ("selection", "proportion", "sum")])  # fmt: skip

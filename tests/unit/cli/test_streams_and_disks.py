@@ -147,6 +147,7 @@ ODD = {
 COMMANDS = (("verify",), ("explain", "certificate"), ("show",), ("export", "--as", "methods"))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("odd", ODD)
 def test_a_certificate_that_is_none_is_refused_by_every_command(odd, tmp_path):
     path = tmp_path / "certificate.json"

@@ -71,6 +71,7 @@ def people(risk):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("epsilon", ["2", "8"])
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_model_that_tells_nothing_or_all_is_reported_and_no_number_pretends(

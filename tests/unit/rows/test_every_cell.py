@@ -127,6 +127,7 @@ FAR = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("type_", FAR)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_every_native_type_is_refused_when_bound_or_read_cell_by_cell(tmp_path, type_, kind):

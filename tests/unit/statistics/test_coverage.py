@@ -63,6 +63,7 @@ def assert_covers(found: dict[str, float], *, most: float, runs: int):
         assert 0.945 - slack <= share <= most + slack, (name, share)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("to", SETTINGS)
 @pytest.mark.parametrize("people", [0, 3, 700])
 @TIMES
@@ -104,6 +105,7 @@ def pressures(size: object, *, skewed: bool) -> np.ndarray:
     return np.clip(np.rint(drawn), 80, 200).astype(np.int64)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("to", SETTINGS)
 @pytest.mark.parametrize("skewed", [False, True])
 @pytest.mark.parametrize("rows", [60, 5000])
@@ -135,6 +137,7 @@ def test_the_mean_of_very_few_rows_is_covered_by_wide_intervals(to, rows, times)
     assert_covers(found, most=1.0, runs=RUNS * times)  # Fieller's set is often all of [L, U]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("to", SETTINGS)
 @pytest.mark.parametrize("skewed", [False, True])
 @pytest.mark.parametrize("rows", [60, 1000])
@@ -156,6 +159,7 @@ def test_the_sd_of_the_rows_and_the_mean_of_their_population_are_covered(to, ske
     assert_covers(found, most=0.98, runs=runs)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("to", SETTINGS)
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.5])
 @pytest.mark.parametrize("rows", [50, 4000])

@@ -13,6 +13,7 @@ def test_every_kind_is_tried() -> None:
     assert set(STUDIES) == set(KINDS)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("measure", ["pure", "zcdp"])
 @pytest.mark.parametrize("epsilon", ["699.9", "0.01"])
 @pytest.mark.parametrize("kind", KINDS)

@@ -165,6 +165,7 @@ EACH = 25
 RELEASES = [pytest.param(1, id="quick"), pytest.param(12, marks=pytest.mark.audit, id="audit")]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("releases", RELEASES)
 @pytest.mark.parametrize("rho", [Fraction(1, 50), Fraction(1, 2), Fraction(16)])
 @pytest.mark.parametrize("world", WORLDS)
@@ -185,6 +186,7 @@ def test_a_release_holds_the_difference_or_says_why_not(world, rho, releases, tm
     assert sum(np.sign(each.value) != np.sign(raw) for each, raw in plain) <= runs - least
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize(
     "runs", [pytest.param(60, id="quick"), pytest.param(2000, marks=pytest.mark.audit, id="audit")]
 )
