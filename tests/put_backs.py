@@ -81,6 +81,7 @@ class Life:
     asked: int = 0
     put_back: int = 0
     others: dict[str, tuple[LedgerTerms, int]] = field(default_factory=dict)  # what they granted
+    begun: dict[str, list[LedgerTerms]] = field(default_factory=lambda: defaultdict(list))
     named: bool = False  # whether a policy that names people was ever in force
     anchors: bool = False  # whether anchors are put back and lost, too, once nothing is missing
     old_anchors: list[bytes] = field(default_factory=list)
@@ -190,7 +191,18 @@ class Life:
         if had is not None and (new.names != had.names or is_raised(had.caps, caps)):
             with pytest.raises(PolicyError, match=r"as in the ledger of|under other caps"):
                 self.ledger.register(new)
-        self.ledger.register(had or new)
+        try:
+            self.ledger.register(had or new)
+        except PolicyError:  # rows that charged nothing, and are lost, told lower caps: these hold
+            lower = [
+                each
+                for each in self.begun[lineage]
+                if had and each.names == had.names and is_raised(each.caps, had.caps)
+            ]
+            assert lower, (self.seed, lineage)
+            had = lower[0]
+            self.ledger.register(had)
+        self.begun[lineage].append(had or new)
         if had is None and self.elsewhere.random() < 0.5:
             return
         self.asked += 1

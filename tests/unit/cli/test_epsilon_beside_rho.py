@@ -24,6 +24,24 @@ def test_epsilon_stands_beside_every_rho_of_the_ledger(clinic):
     assert 0 < shown.count("ρ") <= shown.count("ε")  # a narrow terminal breaks lines between them
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_epsilon_stands_beside_every_rho_of_a_plan(clinic, alone):
+    clinic.study.write_text(
+        clinic.study.read_text().replace("study: {", "study: {period: 2026-01, ")
+    )
+    if alone:
+        (clinic.folder / ".confide" / "ledger.sqlite").chmod(0o644)  # so it is not opened
+    said = confide("plan", clinic.study, "--json").json
+    assert (said.get("unknown") is not None) == alone
+    assert said["epsilon-delta"] == "5 × 10⁻⁷"
+    for cap in said["caps"]:
+        known = {n for n in ("limit", "spent", "this", "free-after") if cap[n] is not None}
+        assert set(cap["epsilon"]) == (set() if cap["letter"] == "δ" else known)
+    shown = confide("plan", clinic.study).out
+    assert "ε at δ = 5 × 10⁻⁷" in shown
+    assert 0 < shown.count("ρ") <= shown.count("ε")
+
+
 def test_the_epsilon_of_a_limit_is_the_one_of_dataset_yaml(clinic):
     caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
     lifetime = next(cap for cap in caps if cap["cap"] == "lifetime")

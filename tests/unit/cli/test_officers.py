@@ -246,6 +246,7 @@ def test_a_study_past_the_ceiling_or_for_others_does_not_run_in_the_tier_that_ne
     assert not confide("plan", plain.study, "--json").json["approval"]["admitted"]
     dear = run(plain, "first")
     assert (dear.code, "is for releases of up to ρ=" in dear.json["message"]) == (3, True)
+    assert dear.json["message"].count("(ε ") == 2
     cheap = plain.study.read_text().replace("within: 20", "within: 400").replace("30", "600")
     plain.study.write_text(cheap)
     assert run(plain, "first").code == 0

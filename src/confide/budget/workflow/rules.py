@@ -13,6 +13,7 @@ those who answer for the data have agreed.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from confide.budget.chain.readings import Moment
 from confide.budget.ledger import ChargeRequest, Entry, State
@@ -21,7 +22,10 @@ from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
 from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
+from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import NANO, decimal_text
+from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
 
 READER = "reader"
 DEFAULT_AUDIENCE = "public"
@@ -282,13 +286,20 @@ def ceiling_problem(adopted: Adopted, *, tier: str, nano: int) -> Refused | None
     most = dict(adopted.ceilings).get(tier)
     if most is None or nano <= most:
         return None
-    letter = adopted.policy.measure.letter
-    asked, allowed = (decimal_text(units, per_one=NANO) for units in (nano, most))
+    asked, allowed = (_amount_text(units, policy=adopted.policy) for units in (nano, most))
     return Refused(
-        message=f"Tier {tier!r} is for releases of up to {letter}={allowed}; this one costs "
-        f"{letter}={asked}.",
+        message=f"Tier {tier!r} is for releases of up to {allowed}; this one costs {asked}.",
         hint="Ask for larger errors, or name a tier that may cost as much.",
     )
+
+
+def _amount_text(nano: int, *, policy: Policy) -> str:
+    """Return an amount; under zcdp with the ε that policies are written in beside it."""
+    text = f"{policy.measure.letter}={decimal_text(nano, per_one=NANO)}"
+    if policy.measure is not Measure.ZCDP or nano <= 0:
+        return text
+    loss = ZeroConcentratedDP(rho=Fraction(nano, NANO))
+    return f"{text} (ε {epsilon_at(loss, delta=policy.report_delta - policy.selection_delta):.3g})"
 
 
 def audience_of(plan_json: str) -> str:

@@ -50,17 +50,16 @@ def _show(found: "LedgerShown") -> None:
 
 
 def _cap_row(cap: "CapUse") -> tuple[str, ...]:
-    from confide.cli.planning.caps import left_text, used_text
+    from confide.cli.planning.caps import beside, left_text, used_text
 
-    def beside(name: str) -> str:
-        epsilon = cap.epsilon.get(name)
-        return f" (ε {epsilon})" if epsilon else ""
+    def more(name: str) -> str:
+        return beside(name, epsilon=cap.epsilon)
 
     return (
         cap.cap,
-        "no cap" if cap.limit is None else f"{cap.letter} {left_text(cap.limit)}{beside('limit')}",
-        "–" if cap.spent is None else used_text(cap.spent, limit=cap.limit) + beside("spent"),
-        "–" if cap.free is None else left_text(cap.free) + beside("free"),
+        "no cap" if cap.limit is None else f"{cap.letter} {left_text(cap.limit)}{more('limit')}",
+        "–" if cap.spent is None else used_text(cap.spent, limit=cap.limit) + more("spent"),
+        "–" if cap.free is None else left_text(cap.free) + more("free"),
     )
 
 

@@ -1,5 +1,6 @@
 """The caps that a plan falls under, for people: limit, spent, this, free after."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 def show_caps(seen: "Preview") -> None:
     """Print the caps that the ledger keeps, and those up to which each patient is in."""
     if seen.caps:
+        at = f" (ε at δ = {seen.epsilon_delta}, as in caps)" if seen.epsilon_delta else ""
         table(
             ("cap", "limit", "spent", "this", "free after"),
             [_cap_row(cap) for cap in seen.caps],
-            title="Budget",
+            title=f"Budget{at}",
             right=(1, 2, 3, 4),
         )
     show_left_out(seen)
@@ -39,12 +41,21 @@ def used_text(amount: str, *, limit: str | None) -> str:
     return f"{float(shown):.4g}"
 
 
+def beside(name: str, *, epsilon: Mapping[str, str]) -> str:
+    """Return " (ε …)" for an amount in ρ that has an ε."""
+    return f" (ε {epsilon[name]})" if name in epsilon else ""
+
+
 def _cap_row(cap: "PlanCap") -> tuple[str, ...]:
     unknown = "not known" if cap.fits is None else "–"
+
+    def more(name: str) -> str:
+        return beside(name, epsilon=cap.epsilon)
+
     return (
         cap.cap,
-        "no cap" if cap.limit is None else f"{cap.letter} {left_text(cap.limit)}",
-        unknown if cap.spent is None else used_text(cap.spent, limit=cap.limit),
-        used_text(cap.this, limit=cap.limit),
-        unknown if cap.free_after is None else left_text(cap.free_after),
+        "no cap" if cap.limit is None else f"{cap.letter} {left_text(cap.limit)}{more('limit')}",
+        unknown if cap.spent is None else used_text(cap.spent, limit=cap.limit) + more("spent"),
+        used_text(cap.this, limit=cap.limit) + more("this"),
+        unknown if cap.free_after is None else left_text(cap.free_after) + more("free-after"),
     )

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from confide.budget.ledger import Entry, Ledger, Scope, ScopeSpent, Spent
-from confide.drawing.numbers import power_text
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
-from confide.release.refusal import beside_units, epsilon_delta
+from confide.release.refusal import beside_units
 from confide.service.dump import OMITTED
 from confide.service.opening import open_ledger
-from confide.service.planning.caps import cap_name
+from confide.service.planning.caps import cap_name, delta_beside
 from confide.service.planning.left_out import PatientCap, public_use
 from confide.service.requests.standing import ToldDecision, withholding
 from confide.tables.schema import Dataset
@@ -129,7 +128,7 @@ def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
                 id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest
             ),
             caps=_caps(spent, dataset=of),
-            epsilon_delta=power_text(epsilon_delta(of)) if of.measure is Measure.ZCDP else None,
+            epsilon_delta=delta_beside(of),
             patient_caps=public_use(of, ledger=held),
             entries=tuple(
                 _entry(each, dataset=of, ledger=held) for each in held.entries(lineage, last=last)

@@ -19,7 +19,7 @@ from confide.plans.pricing.allocate import forecasts
 from confide.release.site.keys import ORDER, SIGNING
 from confide.report.policy.policy_planned import unlike_planned
 from confide.report.wording.guarantee import patient_promises
-from confide.service.planning.caps import file_caps
+from confide.service.planning.caps import delta_beside, file_caps
 from confide.service.planning.growth import told_growth
 from confide.service.planning.left_out import told_refusal
 from confide.service.planning.loss import told_loss
@@ -58,6 +58,7 @@ def preview_alone(study: DeclaredStudy, planned: Plan, *, why: str) -> Preview:
         measurements=tuple(measured(each, planned=planned) for each in planned.measurements),
         statistics=outlooks(forecasts(planned)),
         caps=caps,
+        epsilon_delta=delta_beside(planned.dataset),
         patients=tuple(patient_promises(planned.dataset, words=load_words("en"))),
         refusal=refused,
         fits=None if is_open else False,

@@ -1,14 +1,19 @@
 """The caps that a plan falls under: limit, spent, this, free after."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import adopted
 from confide.budget.policy.counters import HeldCap
+from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.privacy.measure import Measure
+from confide.release.refusal import beside_units, epsilon_delta
+from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +28,7 @@ class PlanCap:
         this: What the plan takes.
         free_after: None where there is no cap, or the ledger is not open.
         fits: Whether the plan does; None where the ledger is not open.
+        epsilon: The same in ε, where amounts are in ρ.
     """
 
     cap: str
@@ -32,6 +38,7 @@ class PlanCap:
     this: str
     free_after: str | None
     fits: bool | None
+    epsilon: Mapping[str, str]
 
 
 def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanCap, ...]:
@@ -59,6 +66,9 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
                 this=decimal_text(this, per_one=per_one),
                 free_after=None if after is None else decimal_text(after, per_one=per_one),
                 fits=after is None or after >= 0,
+                epsilon=_beside(
+                    planned, delta=delta, limit=use.cap, spent=use.used, this=this, free_after=after
+                ),
             )
         )
     return tuple(rows)
@@ -94,4 +104,19 @@ def _cap(each: HeldCap, *, planned: Plan) -> PlanCap:
         this=decimal_text(this, per_one=per_one),
         free_after=None,
         fits=False if this > each.units else None,
+        epsilon=_beside(planned, delta=delta, limit=each.units, this=this),
     )
+
+
+def _beside(planned: Plan, *, delta: bool, **units: int | None) -> Mapping[str, str]:
+    """Return amounts in ε by name, of those that have one and are in ρ."""
+    if delta:
+        return {}
+    known = {name: each for name, each in units.items() if each is not None and each >= 0}
+    beside = {name: beside_units(each, dataset=planned.dataset) for name, each in known.items()}
+    return {name.replace("_", "-"): epsilon for name, epsilon in beside.items() if epsilon}
+
+
+def delta_beside(dataset: Dataset) -> str | None:
+    """Return the δ of every ε that stands beside an amount in ρ; none where amounts are in ε."""
+    return power_text(epsilon_delta(dataset)) if dataset.measure is Measure.ZCDP else None

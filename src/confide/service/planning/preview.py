@@ -21,7 +21,7 @@ from confide.release.published import key_of_plan, published_before, told_before
 from confide.report.policy.policy_planned import unlike_planned
 from confide.report.wording.guarantee import patient_promises
 from confide.service.dump import OMITTED
-from confide.service.planning.caps import PlanCap, plan_caps
+from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.left_out import Refusal, told_refusal
 from confide.service.planning.loss import ToldLoss, told_loss
@@ -63,6 +63,7 @@ class Preview:
         measurements: What is measured.
         statistics: How well each is known then.
         caps: What it takes of each.
+        epsilon_delta: The δ of every ε beside an amount in ρ; None where amounts are in ε.
         patients: What is promised to those who are left out.
         refusal: Why nobody could be counted.
         fits: Whether every cap allows it; None where the ledger is not open.
@@ -87,6 +88,7 @@ class Preview:
     measurements: tuple[Measured, ...]
     statistics: tuple[Outlook, ...]
     caps: tuple[PlanCap, ...]
+    epsilon_delta: str | None
     patients: tuple[str, ...]
     refusal: Refusal | None
     fits: bool | None
@@ -136,6 +138,7 @@ def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview
         measurements=tuple(measured(each, planned=planned) for each in planned.measurements),
         statistics=outlooks(forecasts(planned)),
         caps=caps,
+        epsilon_delta=delta_beside(dataset),
         patients=tuple(patient_promises(dataset, words=load_words("en"))),
         refusal=refused,
         fits=refused is None and all(cap.fits for cap in caps),
