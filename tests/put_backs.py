@@ -148,11 +148,13 @@ class Life:
     def nothing_is_forgotten(self) -> None:
         account = self.ledger._journal.book.accounts[LINEAGE]
         book = self.ledger._journal.book
-        for lineage, (had, units) in self.others.items():
+        for lineage, (had, units) in [*self.others.items()]:
             assert units_in(book, lineage=lineage, name="lifetime") >= units, (self.seed, lineage)
             if lineage in book.accounts:
                 other = book.accounts[lineage]
-                assert (other.terms, other.disputed) == (had, ()), (self.seed, lineage)
+                holds = other.terms if other.terms in self.lower(lineage, than=had) else had
+                assert (other.terms, other.disputed) == (holds, ()), (self.seed, lineage)
+                self.others[lineage] = (holds, units)
         for name, units in self.granted.items():
             assert account.holds(name).spent >= units, (self.seed, name)
         present = 0 if account.policy is None else account.policy.policy.version
@@ -194,11 +196,7 @@ class Life:
         try:
             self.ledger.register(had or new)
         except PolicyError:  # rows that charged nothing, and are lost, told lower caps: these hold
-            lower = [
-                each
-                for each in self.begun[lineage]
-                if had and each.names == had.names and is_raised(each.caps, had.caps)
-            ]
+            lower = self.lower(lineage, than=had) if had else []
             assert lower, (self.seed, lineage)
             had = lower[0]
             self.ledger.register(had)
@@ -212,6 +210,11 @@ class Life:
         self.ledger.start_reading(held)
         self.ledger.publish(self.ledger.commit(held, payload=b"answer"))
         self.others[lineage] = (had or new, units + held.entry.amount.nano)
+
+    def lower(self, lineage: str, *, than: LedgerTerms) -> list[LedgerTerms]:
+        """Return lower caps with which a lineage began and was not charged: they may hold too."""
+        begun = (each for each in self.begun[lineage] if each.names == than.names)
+        return [each for each in begun if is_raised(each.caps, than.caps)]
 
     def grow(self) -> None:
         """Open a release that grows, or take a step of one."""
