@@ -102,8 +102,9 @@ class Life:
             self.close_all()
             self.workspace()
             self.close_all()
-            if confide_line("patients", "verify", self.world.dataset).code:
-                self.forget_nobody()
+            for mend in (self.forget_nobody, self.put_right_segments_back, self.put_newest_back):
+                if confide_line("patients", "verify", self.world.dataset).code:
+                    mend()
             ran("patients", "verify", self.world.dataset)
             ran("ledger", "verify", self.world.dataset)
         return self
@@ -188,7 +189,14 @@ class Life:
             return
         if self.draw.random() < 0.5:
             self.close_all()
-        name = self.draw.choice(self.copies[-5:])
+        self.put_back(self.draw.choice(self.copies[-5:]))
+
+    def put_newest_back(self) -> None:
+        """Files that are of another history than the ledger go with the ledger alone."""
+        self.put_back(self.copies[-1])
+
+    def put_back(self, name: str) -> None:
+        self.right.clear()
         self.world.put_back(name)
         self.world.patients_of(name)
         if self.world.is_frozen():
@@ -204,7 +212,7 @@ class Life:
         for path in old.rglob("*.people"):
             there = self.world.inside / "patients" / path.relative_to(old)
             if there.exists():
-                self.right[there] = there.read_bytes()
+                self.right.setdefault(there, there.read_bytes())
                 shutil.copy2(path, there)
 
     def put_right_segments_back(self) -> None:
