@@ -2,9 +2,9 @@
 
 Two workspaces stay open for as long as they may, while patients come, withdraw, and are left off
 lists that are made anew; older copies of ledger and records are put back under them, and single
-files of the records; an officer goes on.  Whatever happens in which order, nobody may be charged
-past the cap: what a patient paid is taken where it is decided, by the hash of their id, and never
-forgotten.
+files of the records, which are put right again; an officer goes on.  Whatever happens in which
+order, nobody may be charged past the cap: what a patient paid is taken where it is decided, by the
+hash of their id, and never forgotten.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import confide
+from command_line import confide as confide_line
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import LedgerFrozenError, PolicyError
 from confide.privacy.individual import FEMTO
@@ -32,9 +33,12 @@ ACTS = {
     "somebody_comes": 1.5,
     "withdraw": 1.5,
     "lists_are_lost": 1,
+    "come_back": 0.7,
+    "number_comes_back": 2,
     "copy": 1,
     "put_a_copy_back": 0.5,
-    "put_old_segments_back": 0.7,
+    "put_old_segments_back": 1.5,
+    "put_right_segments_back": 0.7,
     "close": 0.5,
     "rotate_key": 0.2,
 }
@@ -71,6 +75,7 @@ class Life:
     open: dict[str, Workspace] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
     asked: int = 0
+    right: dict[Path, bytes] = field(default_factory=dict)  # in whose place older ones are
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -92,10 +97,14 @@ class Life:
                     continue  # nothing is left, or nobody could be counted
                 except LedgerFrozenError:
                     self.close_all()
+                    self.draw.choice([self.forget_nobody, self.put_right_segments_back])()
                 assert max(paid.values()) <= CAP * FEMTO, (self.seed, act)
             self.close_all()
             self.workspace()
             self.close_all()
+            for mend in (self.forget_nobody, self.put_right_segments_back, self.put_newest_back):
+                if confide_line("patients", "verify", self.world.dataset).code:
+                    mend()
             ran("patients", "verify", self.world.dataset)
             ran("ledger", "verify", self.world.dataset)
         return self
@@ -123,7 +132,7 @@ class Life:
             of["where"] = {"sex": [self.draw.choice("fm")]}
         at, epsilon = (
             self.workspace() if self.asked > 1 else self.first(),
-            self.draw.choice(["2", "5", "10", "20"]),
+            self.draw.choice(["2", "4", "8", "16"]),
         )
         at.release(at.plan(of, epsilon=epsilon), request=f"k{self.asked}", again=True)
 
@@ -138,7 +147,8 @@ class Life:
             people.write(f"{self.ids[-1]},{self.draw.choice('fm')}\n")
 
     def withdraw(self) -> None:
-        who = self.draw.sample(self.ids, self.draw.randrange(1, 3))
+        some = self.ids if self.draw.random() < 0.4 else self.ids[:3]  # the same ones, again
+        who = self.draw.sample(some, self.draw.randrange(1, 3))
         if self.draw.random() < 0.5:
             self.workspace().forget(who)
             return
@@ -147,9 +157,26 @@ class Life:
 
     def lists_are_lost(self) -> None:
         shutil.rmtree(self.world.inside / "withdrawn", ignore_errors=True)
-        listed = [self.draw.choice([*self.ids, "of nobody"])]
+        listed = [self.draw.choice([self.ids[-1], "of nobody"])]
         with confide.open(self.world.dataset) as another:
             another.forget(listed, lost=Lost(reason="the disk burned"))
+
+    def come_back(self) -> None:
+        """Let somebody withdraw, be left off the lists that are made anew, and be met anew."""
+        self.withdraw_and_be_left_off()
+        self.release()
+
+    def withdraw_and_be_left_off(self) -> None:
+        self.workspace().forget(self.ids[:1])
+        self.lists_are_lost()
+
+    def number_comes_back(self) -> None:
+        """Let somebody be met anew under a second number, lose it, and get the first one back."""
+        self.copy()
+        self.come_back()
+        self.withdraw_and_be_left_off()
+        self.put_segments_of(self.copies[-1])
+        self.release()
 
     def copy(self) -> None:
         name = f"copy-{len(self.copies)}"
@@ -162,7 +189,14 @@ class Life:
             return
         if self.draw.random() < 0.5:
             self.close_all()
-        name = self.draw.choice(self.copies[-5:])
+        self.put_back(self.draw.choice(self.copies[-5:]))
+
+    def put_newest_back(self) -> None:
+        """Files that are of another history than the ledger go with the ledger alone."""
+        self.put_back(self.copies[-1])
+
+    def put_back(self, name: str) -> None:
+        self.right.clear()
         self.world.put_back(name)
         self.world.patients_of(name)
         if self.world.is_frozen():
@@ -170,13 +204,27 @@ class Life:
 
     def put_old_segments_back(self) -> None:
         """Put older files of who is who over those that are there, as a copy of a folder does."""
-        if not self.copies:
-            return
-        old = self.world.copies / f"{self.draw.choice(self.copies[-5:])}.patients"
+        if self.copies:
+            self.put_segments_of(self.draw.choice(self.copies))
+
+    def put_segments_of(self, copy: str) -> None:
+        old = self.world.copies / f"{copy}.patients"
         for path in old.rglob("*.people"):
             there = self.world.inside / "patients" / path.relative_to(old)
             if there.exists():
+                self.right.setdefault(there, there.read_bytes())
                 shutil.copy2(path, there)
+
+    def put_right_segments_back(self) -> None:
+        for path, content in self.right.items():
+            if path.exists():
+                path.write_bytes(content)
+        self.right.clear()
+
+    def forget_nobody(self) -> None:
+        """Do what the refusal says: whoever is in a segment of before is charged in full."""
+        if not self.world.is_frozen():
+            confide_line("patients", "forget", self.world.dataset, typed="of nobody")
 
     def close(self) -> None:
         if self.open:

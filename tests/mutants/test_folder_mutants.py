@@ -1,16 +1,21 @@
 """A workspace that forgets that others use its folder, or another one; the checks must find it."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from confide.budget.per_patient import admitted, people
+import confide
+from confide.budget.per_patient import admitted, people, withdrawn
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
+from confide.privacy.individual import FEMTO
+from confide.release import consent
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site
+from patient_lives import watched
 from unit.release import test_workspaces_that_stay_open as open_ones
 
 pytestmark = pytest.mark.mutant
@@ -44,10 +49,85 @@ def test_a_store_that_takes_the_older_of_two_numbers_is_found(tmp_path, monkeypa
         return np.lexsort((-np.arange(high.size), low, high))
 
     monkeypatch.setattr(people, "_order", older_last)
-    assert open_ones.under_two_numbers(tmp_path / "h") != [10, 45, 0]
+    assert open_ones.counted_beside("sqlite", tmp_path / "h", monkeypatch) != [40, 0]
+
+
+def leads_to_who_withdrew(folder):
+    """Whether the records hold a patient who withdrew again once an older segment had come back."""
+    world = open_ones.hospital("sqlite", folder)
+    with confide.open(world.dataset) as at:
+        open_ones.counted(at, "before")
+        high, _ = at.engine().identity("7")
+    (path,) = open_ones.segments(world)
+    before = path.read_bytes()
+    open_ones.met_anew(world, "7")
+    with confide.open(world.dataset) as at:
+        open_ones.counted(at, "anew", epsilon="45")
+    path.write_bytes(before)
+    open_ones.forget(world.dataset, "7")
+    return any(
+        high.to_bytes(8, "little") in each.read_bytes() for each in open_ones.segments(world)
+    )
+
+
+def test_one_number_of_two_that_is_forgotten_is_found(tmp_path, monkeypatch):
+    honest = people._places
+    assert not leads_to_who_withdrew(tmp_path / "honest")
+
+    def in_the_newest(high, low, *, of):
+        return honest(high, low, of=of)[: 1 if high.size == 1 else 0]
+
+    monkeypatch.setattr(people, "_places", in_the_newest)
+    assert leads_to_who_withdrew(tmp_path / "mutant")
+
+
+def paid_beside_a_segment_of_before(folder):
+    """Return what a patient paid at most whose first number came back; None if it is refused."""
+    world = open_ones.hospital("sqlite", folder)
+    with watched() as paid:
+        with confide.open(world.dataset) as at:
+            open_ones.counted(at, "before")
+        old = {path: path.read_bytes() for path in open_ones.segments(world)}
+        open_ones.met_anew(world, "7")
+        with confide.open(world.dataset) as at:
+            open_ones.counted(at, "anew", epsilon="45")
+        open_ones.met_anew(world, "7")
+        open_ones.put_back(old)
+        with confide.open(world.dataset) as at:
+            try:
+                open_ones.counted(at, "again", epsilon="45")
+            except LedgerFrozenError:
+                return None
+    return max(paid.values()) / FEMTO
+
+
+def test_segments_that_records_came_after_are_found(tmp_path, monkeypatch):
+    assert paid_beside_a_segment_of_before(tmp_path / "honest") is None
+    monkeypatch.setattr(people.People, "descends", lambda *_, **__: True)
+    assert paid_beside_a_segment_of_before(tmp_path / "mutant") > 60
+
+
+def test_segments_that_records_came_after_and_that_are_taken_for_whole_are_found(
+    tmp_path, monkeypatch
+):
+    honest = people._header
+    monkeypatch.setattr(people, "_header", lambda found: dataclasses.replace(honest(found), anew=0))
+    more = {"put_back_when": "after", "then": True}
+    assert open_ones.met_anew_beside_old_segments("sqlite", tmp_path / "h", **more) > 60
+
+
+def test_a_workspace_that_knows_patients_by_two_hash_keys_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(withdrawn, "fingerprint", lambda _: "")
+    assert open_ones.counted_under_a_new_hash_key("sqlite", tmp_path / "h") > 20
+
+
+def test_a_hash_key_that_is_exchanged_in_silence_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(consent, "_require_key", lambda *_, **__: None)
+    assert open_ones.grows_under_an_exchanged_key("sqlite", tmp_path / "g")
 
 
 def test_a_data_set_that_moves_with_the_process_is_found(tmp_path, monkeypatch):
     pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
     monkeypatch.setattr(Path, "absolute", lambda self: self)
-    assert open_ones.reads_in_another_folder(tmp_path, monkeypatch) < 100
+    with pytest.raises(LedgerFrozenError, match=r"hash\.key is not the one"):
+        open_ones.reads_in_another_folder(tmp_path, monkeypatch)

@@ -229,7 +229,10 @@ def test_a_reader_that_counts_whoever_withdrew_consent_is_found(tmp_path, monkey
 
 
 def test_an_engine_that_is_told_of_nobody_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_site, "who_withdrew", lambda *_, **__: Withdrawn())
+    honest = open_site.who_withdrew
+    monkeypatch.setattr(
+        open_site, "who_withdrew", lambda *args, **more: Withdrawn(key=honest(*args, **more).key)
+    )
     with pytest.raises(ContractError, match="withdrew consent meanwhile"):  # asked a second time
         remains(tmp_path)
 

@@ -59,6 +59,14 @@ class ConsentDesk:
         with self._journal.transaction():
             return tuple(self._journal.book.consent.ended)
 
+    def hash_key(self) -> str:
+        """Return the fingerprint of the hash key that the ledger goes with; "" where none is said.
+
+        An officer may have gone on with another one since the ledger was opened here.
+        """
+        with self._journal.transaction():
+            return self._journal.book.identity.order_key
+
     def hash_key_was_replaced(self) -> bool:
         """Return whether an officer ever went on with another hash key; reads every row."""
         with self._journal.transaction():

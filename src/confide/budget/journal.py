@@ -29,7 +29,7 @@ from confide.budget.entry import follows_reading
 from confide.budget.integrity.acceptance import acceptance, burn, under_way
 from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.book_head import current_head, unsigned_head
-from confide.budget.integrity.head_check import HeadCheck
+from confide.budget.integrity.head_check import KEY_REPLACED, HeadCheck
 from confide.budget.integrity.inspection import Inspection, inspect, told
 from confide.budget.integrity.keeping import Keeper
 from confide.budget.integrity.opening import look
@@ -52,6 +52,7 @@ _RESTORE = (
 )
 _ACCEPT = "An officer finds out why, then runs: confide ledger unfreeze --reason ..."
 _FEW = 20  # lines that a row by which an officer goes on names one by one
+_OPEN_AGAIN = "Open the ledger again to see everything."
 _RENEWED = "The rows are whole, and it was written anew from them. Find out who wrote it."
 
 
@@ -114,6 +115,8 @@ class Journal:
         """Go on after an officer has looked, unless there is damage."""
         require_reason(reason, what="unfreezing")
         self._require_process()
+        if self._site is not None and not self._site.signs(self.public_key):
+            raise _frozen((KEY_REPLACED,), hint=_OPEN_AGAIN)
         with self.store.turn(), self._immediate():
             found = self._look(signer=self.signer)
             found.differences.extend(found.unsigned[:_FEW])
@@ -180,7 +183,7 @@ class Journal:
         """Grant nothing more; the book may have taken in half a row, so forget it."""
         self._findings = (*self._findings, finding)
         self.book, self._durable, self._half = Book(), 0, False
-        return LedgerFrozenError(finding, hint="Open the ledger again to see everything.")
+        return LedgerFrozenError(finding, hint=_OPEN_AGAIN)
 
     def _begin_anew(self, *, known: int | None = None) -> None:
         """Forget the book; read on from the last checkpoint, if it is no later than ``known``."""

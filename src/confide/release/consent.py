@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from confide.budget.chain.identity import fingerprint
 from confide.budget.ledger import Ledger
 from confide.budget.lengths import require_reason
+from confide.budget.per_patient.people import Forgetting
 from confide.budget.per_patient.store_folder import forget_people, stores_of
 from confide.budget.per_patient.withdrawn import (
     FOLDER,
@@ -34,7 +36,7 @@ from confide.budget.per_patient.withdrawn import (
     withdrawn,
 )
 from confide.budget.workflow.acts import Officers
-from confide.errors import ContractError
+from confide.errors import ContractError, LedgerFrozenError
 from confide.privacy.unit import Entity
 from confide.release.approval import login
 from confide.release.site.keys import read_order_key
@@ -84,16 +86,36 @@ def who_withdrew(folder: Path, *, ledger: Ledger | None) -> Withdrawn:
         ledger: Knows which lists there are; None where no release comes of it.
 
     Raises:
-        LedgerFrozenError: If a list is missing or was changed.
+        LedgerFrozenError: If a list is missing or was changed, or ``hash.key`` is not the ledger's.
     """
+    if ledger is not None:
+        _require_key(folder, ledger=ledger)
     found = withdrawn(folder / FOLDER, hash_key=read_order_key(folder))
     if ledger is not None:
         require_listed(found, noted=ledger.desk.consent.withdrawals())
     return found
 
 
+def _require_key(folder: Path, *, ledger: Ledger) -> None:
+    """Refuse a hash key that was exchanged since the ledger was opened.
+
+    Under another one other rows of a patient are kept, and every patient looks new.
+
+    Raises:
+        LedgerFrozenError: If it is not the one that the ledger goes with.
+    """
+    if ledger.desk.consent.hash_key() not in {"", fingerprint(read_order_key(folder))}:
+        raise LedgerFrozenError(
+            "hash.key is not the one that this ledger goes with.",
+            hint="Put that one back from its offline copy. Only if it is lost for good: confide "
+            "ledger unfreeze --reason ...",
+        )
+
+
 def require_same_consent(withdrawn: Withdrawn, *, folder: Path, ledger: Ledger) -> None:
     """Refuse to read once others withdrew than those whom the engine leaves out.
+
+    Nor once an officer went on with another hash key than that under which it knows persons.
 
     Asked when the charge is reserved: whoever withdraws later finds that entry under way, and in
     the ledger it is then of neither before nor after (:mod:`confide.budget.chain.consent_rows`).
@@ -104,10 +126,16 @@ def require_same_consent(withdrawn: Withdrawn, *, folder: Path, ledger: Ledger) 
         ledger: Knows which lists there are.
 
     Raises:
-        ContractError: If there are others now.
-        LedgerFrozenError: If a list is missing or was changed.
+        ContractError: If there are others now, or another key.
+        LedgerFrozenError: If a list is missing or was changed, or ``hash.key`` is not the ledger's.
     """
-    if who_withdrew(folder, ledger=ledger) != withdrawn:
+    now = who_withdrew(folder, ledger=ledger)
+    if now.key != withdrawn.key:
+        raise ContractError(
+            "An officer went on with another hash.key meanwhile; nothing was charged for this.",
+            hint="Run it again: rows are then kept under that key.",
+        )
+    if now != withdrawn:
         raise ContractError(
             "Somebody withdrew consent meanwhile; nothing was charged for this.",
             hint="Run it again: it is then made without their rows.",
@@ -168,6 +196,7 @@ def withdraw(
         )
     if lost is not None:
         require_reason(lost.reason, what="going on without a list of withdrawn patients")
+        _require_key(folder, ledger=ledger)
     engine = over(who_withdrew(folder, ledger=ledger if lost is None else None))
     ids = tuple(ids)
     words = [[engine.identity(reading) for reading in readings(each)] for each in ids]
@@ -201,8 +230,18 @@ def withdraw(
             "copies and membership files still hold them, because `confide prepare` is running.",
             hint="When it is done, do the same again with the same ids.",
         ) from None
-    forget_people(stores, identities)
+    left = _whom(folder, tag=said["tag"], row=row, ledger=ledger)
+    forget_people(stores, left, hash_key=key)
     return Forgotten(patients=len(ids), copies=copies, row=row, lost=unread)
+
+
+def _whom(folder: Path, *, tag: str, row: int, ledger: Ledger) -> Forgetting:
+    """Return everybody who stands in the lists: older records may have come back since."""
+    found = who_withdrew(folder, ledger=ledger)
+    words = [(int(each[:16], 16), int(each[16:], 16)) for each in found.hashes]
+    return Forgetting(
+        identities=np.array(words, dtype=np.uint64), tag=tag, lists=found.tags, row=row
+    )
 
 
 def readings(given: str) -> tuple[str, ...]:

@@ -88,6 +88,8 @@ class Site:
     def engine_without(self, withdrawn: Withdrawn) -> Engine:
         """Return the engine over the source as it is now, without those persons."""
         declared, of = self.declared, self.declared.dataset
+        if withdrawn.key != self._withdrawn.key:
+            self.close_patients()  # their numbers are by another hash key
         # Closed if of other files, of before somebody withdrew, or broken: rows are of their time.
         if self._engine is not None and (
             withdrawn != self._withdrawn

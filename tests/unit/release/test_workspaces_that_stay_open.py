@@ -1,5 +1,6 @@
 """A workspace that stays open while others withdraw, put copies back, or take its folder away."""
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -7,9 +8,16 @@ import pytest
 
 import confide
 from command_line import confide as run
-from confide.errors import LedgerFrozenError
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.per_patient.sealed import read_sealed, rewrite_sealed
+from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.store_folder import store_key
+from confide.errors import ContractError, LedgerFrozenError
+from confide.privacy.individual import FEMTO
+from confide.release.site.keys import read_order_key
+from patient_lives import watched
 from patients_world import write_hospital
-from recovery_world import World, ran
+from recovery_world import GROWS, World, growing, ran
 from small_clinic import make_clinic
 from unit.release.test_consent_withdrawn import PEOPLE, forget
 from unit.release.test_withdrawn_for_the_whole_folder import delete_lists
@@ -65,25 +73,267 @@ def test_a_workspace_that_stayed_open_charges_who_is_met_anew_under_the_same_num
     assert passes_a_cap_beside_another(kind, tmp_path / "h") == [10, 45, 0, 4]
 
 
-def under_two_numbers(folder):
-    """Return what a patient paid of whom a segment of before they withdrew was put back."""
-    world = hospital("sqlite", folder)
+def counted_beside(kind, folder, monkeypatch):
+    """Return whom two releases count: one reads while somebody is met anew, and counted by another.
+
+    The first one knows that patient under both numbers.
+    """
+    world = hospital(kind, folder)
     with confide.open(world.dataset) as at:
         counted(at, "before")
-    (people,) = (world.inside / "patients").rglob("*.people")
+        real, found = PatientStore.charge, []
+
+        def charge(store, ledger, **more):
+            if not found:
+                found.append(None)
+                met_anew(world, "7")
+                with confide.open(world.dataset) as other:
+                    found.append(counted(other, "other", epsilon="45"))
+            return real(store, ledger, **more)
+
+        monkeypatch.setattr(PatientStore, "charge", charge)
+        found.append(counted(at, "this", epsilon="45"))
+    return [round(value) for value in found[1:]]
+
+
+@DATABASES
+def test_who_is_met_anew_while_a_release_reads_pays_for_it_under_the_newer_number(
+    kind, tmp_path, monkeypatch
+):
+    assert counted_beside(kind, tmp_path / "h", monkeypatch) == [40, 0]
+
+
+def segments(world):
+    return sorted((world.inside / "patients").rglob("*.people"))
+
+
+def put_back(files):
+    for path, content in files.items():
+        path.write_bytes(content)
+
+
+def refuses_old_segments(world, *, request):
+    """Assert that nothing is released, at no charge and in words; nor are the records whole."""
+    with confide.open(world.dataset) as at:
+        before = at.ledger.spent("hospital")
+        with pytest.raises(LedgerFrozenError, match="of before somebody withdrew"):
+            counted(at, request)
+        assert at.ledger.spent("hospital") == before
+    assert run("patients", "verify", world.dataset).code == 6
+
+
+def met_anew_beside_old_segments(kind, folder, *, put_back_when, then=False):
+    """Return what a patient paid who was met anew twice, beside segments of before that came back.
+
+    Args:
+        kind: Of the database.
+        folder: Of the hospital.
+        put_back_when: Whether the older segment comes back before they withdraw again, or after.
+        then: Whether the segment that it took the place of comes back in the end.
+    """
+    world = hospital(kind, folder)
+    with watched() as paid:
+        with confide.open(world.dataset) as at:
+            counted(at, "before")
+        old = {path: path.read_bytes() for path in segments(world)}
+        met_anew(world, "7")
+        with confide.open(world.dataset) as at:
+            counted(at, "anew", epsilon="45")
+        if put_back_when == "before":
+            put_back(old)
+            refuses_old_segments(world, request="refused")
+        met_anew(world, "7")
+        newer = {path: path.read_bytes() for path in segments(world)}
+        if put_back_when == "after":
+            put_back(old)
+            refuses_old_segments(world, request="refused")
+            forget(world.dataset, "of nobody else")
+        for request in ("again", "at last"):
+            with confide.open(world.dataset) as at:
+                counted(at, request, epsilon="4")
+            if then and request == "again":
+                put_back(newer)
+                refuses_old_segments(world, request="refused once more")
+                forget(world.dataset, "nor of anybody")
+        with confide.open(world.dataset) as at:
+            counted(at, "large", epsilon="45")
+    assert run("patients", "verify", world.dataset).code == 0
+    return max(paid.values()) / FEMTO
+
+
+@DATABASES
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_older_segment_that_is_put_back_gives_nobody_a_second_budget(kind, when, tmp_path):
+    assert met_anew_beside_old_segments(kind, tmp_path / "h", put_back_when=when) <= 60
+
+
+def test_nor_does_the_newer_one_once_patients_paid_under_the_older(tmp_path):
+    paid = met_anew_beside_old_segments("sqlite", tmp_path / "h", put_back_when="after", then=True)
+    assert paid <= 60
+
+
+def test_older_segments_that_come_back_are_forgotten_again_with_whoever_withdraws_next(tmp_path):
+    """Of a patient with two numbers neither leads to them any more."""
+    world = hospital("sqlite", tmp_path / "h")
+    with confide.open(world.dataset) as at:
+        counted(at, "before")
+        high, low = at.engine().identity("7")
+    (people,) = segments(world)
     before = people.read_bytes()
+    assert high.to_bytes(8, "little") in before
     met_anew(world, "7")
     with confide.open(world.dataset) as at:
         counted(at, "anew", epsilon="45")
     people.write_bytes(before)
+    forget(world.dataset, "7")
+    written = b"".join(path.read_bytes() for path in segments(world))
+    for word in (high, low):
+        assert word.to_bytes(8, "little") not in written
+
+
+def test_segments_of_an_earlier_version_are_read_and_say_more_from_the_next_withdrawal_on(tmp_path):
+    world = hospital("sqlite", tmp_path / "h")
     with confide.open(world.dataset) as at:
-        counted(at, "again", epsilon="45")
+        counted(at, "before")
+    (path,) = segments(world)
+    key = store_key(read_order_key(world.inside))
+    found = read_sealed(path, key=key, kind="people")
+    fields = {name: said for name, said in found.fields.items() if name not in {"forgot", "anew"}}
+    rewrite_sealed(path, key=key, fields=fields, columns=found.columns)
+    before = path.read_bytes()
+    with confide.open(world.dataset) as at:
+        assert round(counted(at, "still")) == 40
+    met_anew(world, "7")
+    with confide.open(world.dataset) as at:
+        counted(at, "anew", epsilon="20")
+    path.write_bytes(before)
+    refuses_old_segments(world, request="refused")
+
+
+@pytest.mark.parametrize("name", ["0000000000 (copy).people", "x.people", "2 (1).members"])
+def test_a_file_that_is_none_of_the_records_is_named_as_such(tmp_path, name):
+    world = hospital("sqlite", tmp_path / "h")
+    with confide.open(world.dataset) as at:
+        counted(at, "before")
+    (where,) = (world.inside / "patients").glob(f"*/{name.rpartition('.')[2]}")
+    (where / name).write_bytes(b"")
+    for words in (("patients", "verify"), ("patients", "forget")):
+        done = run(*words, world.dataset, typed="7")
+        assert (done.code, name in done.err) == (6, True) or name.endswith("members"), done.err
+    (where / name).unlink()
     assert run("patients", "verify", world.dataset).code == 0
-    return charged(world, "7")
 
 
-def test_an_older_segment_that_is_put_back_gives_nobody_a_second_budget(tmp_path):
-    assert under_two_numbers(tmp_path / "h") == [10, 45, 0]
+def counted_under_a_new_hash_key(kind, folder):
+    """Return who is counted once an officer went on with a new hash key; None if it is refused."""
+    world = hospital(kind, folder)
+    with confide.open(world.dataset) as stayed:
+        counted(stayed, "before", epsilon="45")
+        (world.inside / "hash.key").unlink()
+        world.unfreeze()
+        with (world.folder / "people.csv").open("a") as people:
+            people.write("new,f\n")
+        before = stayed.ledger.spent("hospital")
+        try:
+            return counted(stayed, "since", epsilon="45")
+        except LedgerFrozenError as refusal:
+            assert "another hash.key" in str(refusal)
+            assert stayed.ledger.spent("hospital") == before
+    return None
+
+
+@DATABASES
+def test_a_workspace_that_stayed_open_gives_nobody_a_fresh_cap_under_a_new_hash_key(kind, tmp_path):
+    assert counted_under_a_new_hash_key(kind, tmp_path / "h") is None
+
+
+def grows(world, at, through):
+    """Release the periods up to a day of a release that grows."""
+    world.study.write_text(GROWS.replace("THROUGH", through))
+    return at.advance(at.study(world.study).plan())
+
+
+@DATABASES
+def test_a_workspace_that_stayed_open_reads_under_the_hash_key_that_an_officer_went_on_with(
+    kind, tmp_path
+):
+    """A release that grows keeps the rows that it was opened with."""
+    world = growing(kind, tmp_path / "g")
+    with confide.open(world.dataset) as stayed:
+        grows(world, stayed, "2026-01-09")
+        before = stayed.engine().identity("7")
+        (world.inside / "hash.key").unlink()
+        world.unfreeze()
+        ran("run", world.study, "--again", "--request", "n", "--out", tmp_path / "out")
+        grows(world, stayed, "2026-01-10")
+        with confide.open(world.dataset) as at:
+            assert stayed.engine().identity("7") == at.engine().identity("7") != before
+
+
+def grows_under_an_exchanged_key(kind, folder):
+    """Whether a workspace that is open goes on though somebody put another hash.key there."""
+    world = growing(kind, folder)
+    with confide.open(world.dataset) as stayed:
+        grows(world, stayed, "2026-01-09")
+        (world.inside / "hash.key").write_text("ab" * 32 + "\n")
+        with (world.folder / "cases.csv").open("a") as cases:
+            cases.write("1,2026-01-10,north\n")
+        with contextlib.suppress(LedgerFrozenError):
+            grows(world, stayed, "2026-01-10")
+            return True
+    return False
+
+
+@DATABASES
+def test_a_hash_key_that_is_exchanged_under_a_workspace_that_is_open_stops_it(kind, tmp_path):
+    assert not grows_under_an_exchanged_key(kind, tmp_path / "g")
+
+
+def test_a_release_that_was_planned_before_an_officer_went_on_with_another_key_is_refused(
+    tmp_path, monkeypatch
+):
+    """The key is replaced in the last moment before rows are read."""
+    make_clinic(tmp_path / "c")
+    world = World(kind="sqlite", folder=tmp_path / "c")
+    with confide.open(world.dataset) as at:
+        count = at.plan({"id": "n", "kind": "count", "table": "patients"}, epsilon="0.1")
+        at.release(count)
+        real, done = ChainedLedger.reserve, []
+
+        def reserve(ledger, request, **more):
+            if not done:
+                done.append(None)
+                (world.inside / "hash.key").unlink()
+                world.unfreeze()
+            return real(ledger, request, **more)
+
+        monkeypatch.setattr(ChainedLedger, "reserve", reserve)
+        spent = at.ledger.spent("clinic")
+        with pytest.raises(ContractError, match="meanwhile; nothing was charged"):
+            at.release(count, request="meanwhile")
+        assert at.ledger.spent("clinic") == spent
+        at.release(count, request="since", again=True)
+
+
+@DATABASES
+def test_a_workspace_that_stayed_open_brings_no_key_back_that_was_replaced(kind, tmp_path):
+    """Its weekly look, as the docs show it, changes nothing in a ledger that is whole."""
+    make_clinic(tmp_path / "c")
+    world = World(kind=kind, folder=tmp_path / "c")
+    world.declare()
+    with confide.open(world.dataset) as first, confide.open(world.dataset) as second:
+        first.release(first.study(world.study).plan())
+        (world.inside / "hash.key").unlink()
+        world.unfreeze()
+        first.ledger.verify_chain()
+        head = first.ledger.head()
+        first.ledger.unfreeze("weekly check: nothing found")
+        assert first.ledger.head() == head
+        ran("ledger", "rotate-keys", world.dataset, "--reason", "yearly", "--quiet")
+        for each in (first, second):
+            with pytest.raises(LedgerFrozenError, match="was replaced by another process"):
+                each.ledger.unfreeze("weekly check: nothing found")
+    ran("ledger", "verify", world.dataset)
 
 
 @DATABASES

@@ -43,6 +43,9 @@ class SiteFolder(Protocol):
     def order_key(self) -> str:
         """Fingerprint of the hash key that is here; "" if it is missing."""
 
+    def signs(self, public_key: str) -> bool:
+        """Return whether the signing key that is here now is that one, in hexadecimal."""
+
     def begun(self, ledger: str) -> None:
         """Remember the id of the ledger that is durable here; no other may be begun."""
 

@@ -20,6 +20,8 @@ from confide.budget.integrity.inspection import head_differences
 from confide.budget.stores.store import Store, head_place
 from confide.errors import LedgerFrozenError
 
+KEY_REPLACED = "The signing key was replaced by another process or host."
+
 
 class HeadCheck:
     """Looks at the head of one store under the lock of a transaction."""
@@ -51,7 +53,7 @@ class HeadCheck:
         if head_place(head) != (book.number, book.hash):
             raise LedgerFrozenError("The signed head is not the last row of the chain.")
         if book.signing.current not in {"", key}:
-            raise LedgerFrozenError("The signing key was replaced by another process or host.")
+            raise LedgerFrozenError(KEY_REPLACED)
         if head is not None and (key, *head) != self._signed:
             for wrong in head_differences(self._store, book, public_key=key):
                 raise LedgerFrozenError(wrong)

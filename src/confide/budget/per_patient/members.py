@@ -6,6 +6,7 @@ out.  What everybody paid, whatever their rows, stands in its header: nobody els
 *Privacy:* the tag, a keyed hash over a fresh nonce too, is what the public ledger holds of it.
 """
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from confide.budget.entry import Entry
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.errors import LedgerFrozenError
 
 KIND = "members"
 SUFFIX = ".members"
@@ -31,6 +33,7 @@ class Members:
         spends: What they paid for it, in 1e-15; 0 where they are left out; shape (paid,).
         left_out: Numbers of those who were left out, and paid nothing, each once.
         rolled: Digest over who the patients were.
+        version: The last list of withdrawn patients that was forgotten; "" of none.
     """
 
     everybody: int
@@ -39,6 +42,7 @@ class Members:
     spends: NDArray[np.int64]
     left_out: NDArray[np.integer]
     rolled: str = ""
+    version: str = ""
 
 
 def members_path(folder: Path, *, number: int) -> Path:
@@ -58,6 +62,7 @@ def write_members(folder: Path, members: Members, *, entry: Entry, nonce: bytes,
         "everybody": str(members.everybody),
         "people": members.people,
         "rolled": members.rolled,
+        "version": members.version,
     }
     columns = {
         "paid": members.paid.astype("<u4", copy=False),
@@ -86,5 +91,15 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
         spends=found.columns["spends"],
         left_out=found.columns["left_out"],
         rolled=found.fields["rolled"],
+        version=found.fields.get("version", ""),
     )
     return members, found.tag
+
+
+def forgotten_by(folder: Path, *, key: bytes) -> frozenset[str]:
+    """Return which lists of withdrawn patients were forgotten last when the files were made."""
+    found = set()
+    for path in folder.glob(f"*{SUFFIX}"):
+        with contextlib.suppress(LedgerFrozenError):  # damaged: nothing is released beside it
+            found.add(read_sealed(path, key=key, kind=KIND).fields.get("version", ""))
+    return frozenset(found - {""})

@@ -30,15 +30,16 @@ MOST = -LOWEST // 2
 def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:
     """Return for each patient the last row, before they were met, at which lists ended; 0 of none.
 
+    A segment that was taken for one of before a withdrawal names a row of its own.
+
     Args:
         people: Who is known.
         ended: Numbers of such rows, oldest first.
     """
     found = np.zeros(people.count, dtype=np.int64)
-    if ended:
-        for start, after in people.starts():
-            before = bisect_right(ended, after)
-            found[start:] = ended[before - 1] if before else 0
+    for each in people.segments():
+        before = bisect_right(ended, each.after)
+        found[each.start :] = max(each.anew, ended[before - 1] if before else 0)
     return found
 
 

@@ -5,6 +5,9 @@ lineage, and are never given again.  New patients come in a segment of their own
 is durable before any record names them.  Each segment names its lineage and those before it, and
 records name the segments that they number by, so that one of another history is not taken for it.
 Segments are written anew when somebody is forgotten, and put back by whoever restores the folder.
+Each says which lists of withdrawn patients it forgot, and records say up to which.  So one of
+before a withdrawal is known as such: it would give back the number of somebody who was met anew
+since, and what they paid under the newer one would be nobody's.
 
 *Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
 the hash key is; under another key every patient would look new, so it is refused.
@@ -13,6 +16,7 @@ the hash key is; under another key every patient would look new, so it is refuse
 import contextlib
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +31,7 @@ from confide.budget.per_patient.sealed import (
     rewrite_sealed,
     write_sealed,
 )
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, LedgerFrozenError
 from confide.regular_file import sync_folder
 
 KIND = "people"
@@ -60,6 +64,40 @@ def roster_of(name: str, numbers: NDArray[np.int64]) -> Roster:
     return Roster(name=name, numbers=numbers, same=same)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleSegment:
+    """Patients who were met at once.
+
+    Attributes:
+        start: The first number.
+        after: After which row of the ledger they were met.
+        forgot: Tags of the lists whose patients it forgot, in order.
+        anew: A row of the ledger from which on they count as met anew; 0 of none.
+    """
+
+    start: int
+    after: int
+    forgot: tuple[str, ...]
+    anew: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgetting:
+    """Whom segments shall forget.
+
+    Attributes:
+        identities: The two words of each keyed hash; shape (persons, 2).
+        tag: Of the newest list that they stand in.
+        lists: Tags of all of them.
+        row: Of the ledger that names the newest list.
+    """
+
+    identities: NDArray[np.uint64]
+    tag: str
+    lists: frozenset[str]
+    row: int
+
+
 class People:
     """The patients of one lineage, in a folder of segments."""
 
@@ -80,9 +118,21 @@ class People:
         """Return a digest over the segments of the first so many; "" where none of them ends."""
         return self._rolled.get(count, "")
 
-    def starts(self) -> tuple[tuple[int, int], ...]:
-        """Return the first number of each segment, and after which row of the ledger it came."""
-        return tuple(self._starts)
+    @property
+    def version(self) -> str:
+        """The last list that all segments forgot; "" of none."""
+        first, *others = [each.forgot for each in self._segments] or [()]
+        return next((tag for tag in reversed(first) if all(tag in each for each in others)), "")
+
+    def descends(self, version: str, *, count: int) -> bool:
+        """Return whether the segments of the first so many come after a version, or are it."""
+        return not version or all(
+            version in each.forgot for each in self._segments if each.start < count
+        )
+
+    def segments(self) -> tuple[PeopleSegment, ...]:
+        """Return what is known of each segment, oldest first."""
+        return tuple(self._segments)
 
     def read_anew(self) -> None:
         """Read all segments, whatever was read of them before.
@@ -92,8 +142,9 @@ class People:
         """
         self._high = self._low = np.empty(0, dtype=np.uint64)
         self._rolled = {0: ""}  # over the segments up to so many patients
-        self._starts: list[tuple[int, int]] = []
-        self._files: dict[Path, tuple[int, ...]] = {}
+        self._segments: list[PeopleSegment] = []
+        self._files: dict[Path, tuple[int, ...]] = {}  # as their patients were read
+        self._told: dict[Path, tuple[int, ...]] = {}  # as their headers were
         self.refresh()
 
     @property
@@ -107,7 +158,8 @@ class People:
     def refresh(self) -> None:
         """Read the segments that other processes added; those that were read stay as they were.
 
-        A release that reads already goes on with whom it was admitted with.
+        A release that reads already goes on with whom it was admitted with; what a segment says of
+        itself is as it is now.
 
         Raises:
             LedgerFrozenError: If one is missing or was changed.
@@ -118,12 +170,18 @@ class People:
             place = tuple(map(found.fields.get, ("start", "lineage", "before")))
             if place != (self.count, self._lineage, self._rolled[self.count]):
                 raise changed(path)
-            self._starts.append((self.count, int(found.fields["after"])))
-            self._files[path] = file
+            self._segments.append(_header(found))
+            self._files[path] = self._told[path] = file
             self._add(found.columns["high"], found.columns["low"], named=_name(found))
-        later = [p for p in self.folder.glob("*.people") if int(p.stem) > self.count]
-        if later:
-            raise changed(self._path(self.count))
+        for number, path in enumerate(self._files):
+            if self._told[path] != (file := _file(path)):
+                self._segments[number] = _header(read_sealed(path, key=self._key, kind=KIND))
+                self._told[path] = file
+        known = {*self._files, self._path(self.count)}
+        for path in self.folder.glob("*.people"):
+            if path not in known:
+                is_later = path.stem.isdecimal() and int(path.stem) > self.count
+                raise changed(self._path(self.count)) if is_later else _stray(path)
 
     def numbers(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the number of each identity; -1 of one that was never met.
@@ -175,35 +233,39 @@ class People:
         columns = {"high": high, "low": low}
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
-        fields["after"] = after
+        forgot = self._segments[0].forgot if self._segments else ()
+        fields |= {"after": after, "forgot": [*forgot], "anew": 0}
         path = self._path(self.count)
         write_sealed(path, key=self._key, fields=fields, columns=columns)
-        self._starts.append((self.count, after))
-        self._files[path] = _file(path)
+        self._segments.append(_header(Sealed(fields=fields, columns=columns, tag="")))
+        self._files[path] = self._told[path] = _file(path)
         self._add(columns["high"], columns["low"], named=fields["named"])
         return found
 
-    def forget(self, identities: NDArray[np.uint64]) -> None:
+    def forget(self, left: Forgetting, *, seen: Callable[[], frozenset[str]]) -> None:
         """Put random words in the place of the hashes of some patients; their numbers stay.
 
         So what stands under a number, in membership files of which the ledger holds the tags, is of
-        nobody any more, and nobody else gets that number.
+        nobody any more, and nobody else gets that number.  Of a patient with two numbers both go.
+        In a segment of before what a record knows of anybody may have another number since, and is
+        taken to be met anew at this row.
 
         Args:
-            identities: Shape (persons, 2); those who were never met change nothing.
+            left: Whom.
+            seen: Returns which lists were forgotten last when a record was made.
         """
-        gone = np.unique(self.numbers(identities))
-        gone = gone[gone != UNKNOWN]
-        for path in sorted(self.folder.glob("*.people")):
+        for path in list(self._files):
             found = read_sealed(path, key=self._key, kind=KIND)
-            start = found.fields["start"]
-            inside = gone[(gone >= start) & (gone < start + found.columns["high"].size)] - start
-            if not inside.size:
-                continue
-            columns = {name: each.copy() for name, each in found.columns.items()}
-            for each in columns.values():
-                each[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
+            each = _header(found)
+            columns = {name: column.copy() for name, column in found.columns.items()}
+            inside = _places(columns["high"], columns["low"], of=left.identities)
+            for column in columns.values():
+                column[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
+            missed = seen() - set(each.forgot)
+            lists = sorted((missed | left.lists) - {*each.forgot, left.tag})
             fields = {**found.fields, "named": _name(found)}  # records name it so
+            fields["forgot"] = [*each.forgot, *lists, left.tag]
+            fields["anew"] = left.row if missed else each.anew
             rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
         self.read_anew()
 
@@ -221,6 +283,34 @@ class People:
 
     def _path(self, start: int) -> Path:
         return self.folder / f"{start:010d}.people"
+
+
+def _header(found: Sealed) -> PeopleSegment:
+    """Return what the header of a segment says."""
+    return PeopleSegment(
+        start=int(found.fields["start"]),
+        after=int(found.fields["after"]),
+        forgot=tuple(found.fields.get("forgot", ())),  # earlier versions did not say so
+        anew=int(found.fields.get("anew", 0)),
+    )
+
+
+def _places(
+    high: NDArray[np.uint64], low: NDArray[np.uint64], *, of: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Return where some identities stand, each as often as it does."""
+    wanted = set(map(tuple, of.tolist()))
+    near = np.flatnonzero(np.isin(high, of[:, 0]))
+    words = zip(high[near].tolist(), low[near].tolist(), strict=True)
+    return near[[each in wanted for each in words]] if near.size else near
+
+
+def _stray(path: Path) -> LedgerFrozenError:
+    """Return the refusal of a file that is no segment."""
+    return LedgerFrozenError(
+        f"{path.name} is none of the patients' records.",
+        hint="Move it out of .confide/patients.",
+    )
 
 
 def _name(segment: Sealed) -> str:

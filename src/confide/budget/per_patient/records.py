@@ -60,10 +60,12 @@ class MembershipFiles:
             LedgerFrozenError: If there is one.
         """
         explained = {
-            entry.number for entry in entries if entry.filtered and entry.state not in _OVER
+            members_path(self.folder, number=entry.number)
+            for entry in entries
+            if entry.filtered and entry.state not in _OVER
         }
         for path in self.folder.glob(f"*{SUFFIX}"):
-            if int(path.stem) not in explained:
+            if path not in explained:
                 raise unexplained(path)
 
     def require_none(self, entry: Entry) -> None:
@@ -87,6 +89,8 @@ class MembershipFiles:
             raise changed(members_path(self.folder, number=entry.number))
         if members.rolled and members.rolled != people.rolled(members.people):
             raise changed(people.folder)
+        if not people.descends(members.version, count=members.people):
+            raise of_before(people.folder)
         return members
 
     def paid(self, entry: Entry, *, patient: int, people: People) -> int | None:
@@ -105,6 +109,16 @@ class MembershipFiles:
         except OSError:
             return (0, 0)
         return (found.st_size, found.st_mtime_ns)
+
+
+def of_before(folder: Path) -> LedgerFrozenError:
+    """Return the refusal of a folder of who is who that is older than a record that names it."""
+    return LedgerFrozenError(
+        f"The patients' records in {folder.name} are of before somebody withdrew consent, and "
+        "releases came after that.",
+        hint="Put .confide/patients back from its newest copy. If there is none: confide patients "
+        "forget, after which everybody in them counts as charged in full for all releases so far.",
+    )
 
 
 def unexplained(path: Path) -> LedgerFrozenError:

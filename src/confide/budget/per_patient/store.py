@@ -152,6 +152,7 @@ class PatientStore:
                 spends=without(bill.losses, out, afters=afters),
                 left_out=left_out,
                 rolled=self._people.rolled(self._people.count),
+                version=self._people.version,
             )
             tag = write_members(
                 self._records.folder, members, entry=entry, nonce=nonce, key=self._key
@@ -383,7 +384,8 @@ class PatientStore:
     def _sealed_for(self, window: CapWindow, tally: Tally) -> dict[str, str]:
         """Return of what a tally is: kept in its file, so that no other is taken for it."""
         rolled = self._people.rolled(tally.own.size)
-        return {"lineage": self._lineage, "window": window.value, "rolled": rolled}
+        of = {"lineage": self._lineage, "window": window.value}
+        return {**of, "rolled": rolled, "version": self._people.version}
 
     def _roster_fields(self, bill: Bill, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the file of a roster says of it: its name, and whom it numbers by."""

@@ -4,15 +4,14 @@
 """
 
 import contextlib
+import functools
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from confide.budget.per_patient.people import People
+from confide.budget.per_patient.members import forgotten_by
+from confide.budget.per_patient.people import Forgetting, People
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
 from confide.errors import LedgerFrozenError
 from confide.regular_file import locked
@@ -101,14 +100,15 @@ def stores_of(
     return tuple(found), lost
 
 
-def forget_people(stores: Iterable[People], identities: NDArray[np.uint64]) -> None:
+def forget_people(stores: Iterable[People], left: Forgetting, *, hash_key: bytes) -> None:
     """Break the link between some patients and their numbers, in the stores of every lineage.
 
     What was charged stands, under numbers that are nobody's: a charge is never taken back.
 
     Args:
         stores: Of every lineage.
-        identities: Shape (persons, 2).
+        left: Everybody who ever withdrew and is listed.
+        hash_key: Of the site.
 
     Raises:
         LedgerFrozenError: If a store is not whole.
@@ -117,6 +117,8 @@ def forget_people(stores: Iterable[People], identities: NDArray[np.uint64]) -> N
         store = people.folder.parent
         with alone(store):
             people.refresh()
-            people.forget(identities)
+            members = store / "members"
+            seen = functools.partial(forgotten_by, members, key=store_key(hash_key))
+            people.forget(left, seen=functools.cache(seen))
             for cache in store.glob("*.roster"):
                 cache.unlink()

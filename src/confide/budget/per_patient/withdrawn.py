@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.budget.chain.identity import fingerprint
 from confide.budget.per_patient.sealed import TAG_OCTETS, read_sealed, write_sealed
 from confide.errors import LedgerFrozenError
 from confide.regular_file import create_durable, read_bytes, sync_folder
@@ -43,10 +44,12 @@ class Withdrawn:
     Attributes:
         hashes: Keyed hashes as 32 hexadecimal digits, sorted.
         tags: Of the lists that they stand in.
+        key: Fingerprint of the hash key that the hashes, and those of rows, are made under.
     """
 
     hashes: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
+    key: str = ""
 
     def __repr__(self) -> str:
         return "Withdrawn(<secret>)"
@@ -93,7 +96,7 @@ def withdrawn(folder: Path, *, hash_key: bytes) -> Withdrawn:
         words = zip(found.columns["high"].tolist(), found.columns["low"].tolist(), strict=True)
         hashes.update(f"{high:016x}{low:016x}" for high, low in words)
         tags.add(found.tag)
-    return Withdrawn(hashes=tuple(sorted(hashes)), tags=frozenset(tags))
+    return Withdrawn(hashes=tuple(sorted(hashes)), tags=frozenset(tags), key=fingerprint(hash_key))
 
 
 def require_listed(found: Withdrawn, *, noted: frozenset[str]) -> None:

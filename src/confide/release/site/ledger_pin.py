@@ -20,7 +20,13 @@ from confide.regular_file import (
     replace_durable,
     sync_folder,
 )
-from confide.release.site.keys import ORDER, make_order_key, make_signing_key, read_order_key
+from confide.release.site.keys import (
+    ORDER,
+    make_order_key,
+    make_signing_key,
+    read_order_key,
+    read_signing_key,
+)
 
 NEW, PIN = "ledger.new", "ledger.id"
 
@@ -37,8 +43,17 @@ class FolderSite:
         self._folder = folder
         self.ledger = _read(folder / PIN)
         self.fresh = "" if self.ledger else _read(folder / NEW)
-        there = is_written(folder / ORDER)
-        self.order_key = fingerprint(read_order_key(folder)) if there else ""
+        _ = self.order_key
+
+    @property
+    def order_key(self) -> str:
+        """See :attr:`confide.budget.chain.identity.SiteFolder.order_key`."""
+        there = is_written(self._folder / ORDER)
+        return fingerprint(read_order_key(self._folder)) if there else ""
+
+    def signs(self, public_key: str) -> bool:
+        """See :meth:`confide.budget.chain.identity.SiteFolder.signs`."""
+        return read_signing_key(self._folder).public_key.hex() == public_key
 
     def begun(self, ledger: str) -> None:
         """See :meth:`confide.budget.chain.identity.Site.begun`."""
@@ -50,7 +65,6 @@ class FolderSite:
     def make_order_key(self) -> str:
         """See :meth:`confide.budget.chain.identity.Site.make_order_key`."""
         make_order_key(self._folder)
-        self.order_key = fingerprint(read_order_key(self._folder))
         return self.order_key
 
 
