@@ -37,6 +37,7 @@ from properties.test_cells_of_every_type import (
     world,
     wrong,
 )
+from properties.test_declared_in_several_ways import differing as told_apart
 from properties.test_equal_cells import by_hand, in_bytes
 from properties.test_equal_cells import differing as unequal
 from properties.test_every_kind_of_source import differing
@@ -306,6 +307,14 @@ def test_a_cell_of_python_objects_that_may_refuse_is_seen(
     monkeypatch.setattr(frames, "object_text", object_cells._text_of)
     with pytest.raises((ValueError, RuntimeError)):
         suite.test_a_cell_of_python_objects_costs_its_own_patient_alone(tmp_path, "code", name)
+
+
+def test_a_flag_that_is_a_number_wherever_a_number_is_declared_of_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(frames, "_compared_as_texts", lambda _: set())
+    kind = named("pandas, objects")
+    assert {"flag as code", "rows by flag"} <= set(told_apart(kind, tmp_path))
 
 
 def test_plain_python_rejects_missing_objects_that_are_texts(

@@ -114,3 +114,23 @@ def test_a_declared_table_that_the_source_lacks_is_told_when_it_is_prepared_and_
         assert list(confide("prepare", clinic.dataset, *words, "--json").json["unread"]) == [
             "visits"
         ]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_prepare_of_files_that_are_not_there_names_them_and_no_tables_in_memory(tmp_path, kind):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "dataset.yaml").write_text(
+        f"""\
+dataset: {{id: t, lineage: t, snapshot: "1"}}
+source: {{kind: {kind}, path: data}}
+protects: {{unit: patient, id: pid, adjacency: add-remove}}
+accounting: {{measure: pure}}
+caps: {{lifetime: {{epsilon: 1}}}}
+tables:
+  visits: {{from: visits.{kind}, columns: {{x: {{kind: number, lower: 0, upper: 1}}}}}}
+"""
+    )
+    ran = confide("prepare", tmp_path / "dataset.yaml")
+    assert ran.code == 7
+    assert f"'visits.{kind}'" in ran.err
+    assert "memory" not in ran.err

@@ -128,7 +128,7 @@ REFUSED = [
     (("expires-after: 30d", "expires-after: 30"), "workflow → expires-after: expected days"),
     (("separation-of-duties: true", "separation-of-duties: maybe"), "expected true or false"),
     (("may-spend: false", "may-spend: true"), "workflow → agents → may-spend"),
-    (("ab" * 32, "ab" * 31), "workflow → people → ann → key: expected an Ed25519"),
+    (("ab" * 32, "ab" * 31), "workflow → people → ann → key: expected an Ed25519.*confide request key"),
     (("cd" * 32, "ab" * 32), "workflow → people → ann → key: the same key stands twice"),
     (("basis: ethics,", "basis: ethics, colour: blue,"), "unknown key at caps → 1 .*colour.*Allowed"),
     (("version: 3", "version: 0"), "policy → version: expected a whole number ≥ 1"),

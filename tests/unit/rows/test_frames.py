@@ -273,3 +273,45 @@ def test_runs_that_do_not_rise_and_texts_that_lie_elsewhere_are_refused(tmp_path
 def moved(buffer, numbers):
     """Write the first integers of a buffer, as no call of Arrow would."""
     ctypes.memmove(buffer.address, struct.pack(f"<{len(numbers)}i", *numbers), 4 * len(numbers))
+
+
+FLAGS = """\
+dataset: {id: t, lineage: t, snapshot: "1"}
+source: {kind: frames}
+protects: {unit: patient, id: pid, adjacency: add-remove}
+accounting: {measure: pure}
+caps: {lifetime: {epsilon: 400}}
+tables:
+  people:
+    rows-per-patient: 1
+    without: {gone: ["true"]}
+    columns:
+      smokes: {categories: ["true", "false"]}
+      pack: {from: smokes, kind: number, lower: 0, upper: 1}
+      left: {from: gone, kind: number, lower: 0, upper: 1, missing: ["false"]}
+"""
+OF_FLAGS = (
+    {"id": "codes", "kind": "histogram", "by": ["smokes"]},
+    {"id": "sum", "kind": "sum", "column": "pack"},
+    {"id": "left", "kind": "count", "where": {"left": "known"}},
+)
+
+
+@pytest.mark.parametrize("library", ["arrow", "pandas"])
+def test_a_flag_is_a_code_and_a_number_at_a_time_of_python_objects_too(tmp_path, library):
+    """A column of flags, some of which are missing, is one of Python objects in pandas."""
+    columns = {
+        "pid": list(range(30)),
+        "smokes": [True, False, None] * 10,
+        "gone": [False] * 24 + [True] * 3 + [None] * 3,
+    }
+    frame = pa.table(columns)
+    if library == "pandas":
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        frame = pd.DataFrame({name: pd.Series(c, dtype=object) for name, c in columns.items()})
+    (tmp_path / "dataset.yaml").write_text(FLAGS)
+    with confide.open(tmp_path / "dataset.yaml", frames={"people": frame}) as ws:
+        release = ws.release(ws.plan(*OF_FLAGS, epsilon="300"))
+    found = {each: [e.value for e in release.of(each)] for each in ("codes", "sum", "left")}
+    assert found["codes"] == [9, 9]
+    assert (found["sum"][0], found["left"][0]) == (9, 0)

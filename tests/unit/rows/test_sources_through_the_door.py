@@ -352,3 +352,21 @@ def test_durations_of_parquet_are_refused_whatever_they_are_declared_as(tmp_path
     pq.write_table(pa.table({"pid": range(20), "x": spans}), tmp_path / "visits.parquet")
     path = declared(tmp_path, source=PARQUET, columns=column, table="visits.parquet")
     refused(path, ROWS, match="'x' of table 'visits' .*values of another type")
+
+
+def test_names_that_differ_in_capitals_alone_are_refused_in_parquet_with_the_reason(tmp_path):
+    rows = pa.table({"pid": [1], "x": [1.0], "X": [2.0]})
+    pq.write_table(rows, tmp_path / "visits.parquet")
+    (tmp_path / "dataset.yaml").write_text(
+        DATASET.format(
+            source="{kind: parquet, path: .}",
+            accounting="{measure: pure}",
+            table="visits.parquet",
+            columns=X,
+        )
+    )
+    with (
+        confide.open(tmp_path / "dataset.yaml") as ws,
+        pytest.raises(ContractError, match="capitals make no difference"),
+    ):
+        ws.release(ws.plan(SUM, epsilon="1"))

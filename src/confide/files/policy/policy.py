@@ -338,7 +338,7 @@ class _Reader:
                 raise self.refuse(
                     f"{place} → key",
                     "expected an Ed25519 public key, 64 hexadecimal digits.",
-                    hint="Copy the line of their signing.pub.",
+                    hint="Copy what they were told by: confide request key --out THEIRS.key.",
                 )
         return Workflow(
             separation_of_duties=section.separation_of_duties,

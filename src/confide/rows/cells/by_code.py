@@ -56,9 +56,9 @@ def source_rows(
         judged: Whether it is asked how the cells are as they came.
     """
     there = aliased(located.relation, "s")
-    read = {
-        each.name: each for each in (*persons, *(located.columns[name] for name in table.sources()))
-    }
+    of_codes = (located.columns[name] for name in table.sources())
+    values = (located.of(column) for column in table.columns)
+    read = {each.name: each for each in (*persons, *of_codes, *values)}
     safe = [named(cell_of(each), f"{_SAFE}{name}") for name, each in sorted(read.items())]
     if not safe:
         return there
@@ -91,10 +91,10 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
 
     NULL where it holds a code that means missing.
     """
-    found = located.columns[column.source]
+    found = located.of(column)
     if column.units is None:
-        return _unless_absent(_value(column, found=found), column=column, found=found)
-    number = try_cast(_unless_absent(cell(found), column=column, found=found), DOUBLE)
+        return _unless_absent(_value(column, found=found), column=column, located=located)
+    number = try_cast(_unless_absent(cell(found), column=column, located=located), DOUBLE)
     alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
     for each in column.units.known:
         alike.setdefault((each.times, each.plus), []).append(each)
@@ -113,7 +113,7 @@ def is_blank(column: Column, *, located: Located) -> exp.Expr:
     """Return whether the cell of a declared column is empty, or a code that means missing."""
     found = located.columns[column.source]
     empty = missing(_word(found))
-    return some(_is_absent(column, found=found), empty) if column.absent else empty
+    return some(_is_absent(column, located=located), empty) if column.absent else empty
 
 
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:
@@ -139,24 +139,24 @@ def _is_one_of(found: Found, codes: tuple[str, ...]) -> exp.Expr:
     )
 
 
-def _unless_absent(value: exp.Expr, *, column: Column, found: Found) -> exp.Expr:
+def _unless_absent(value: exp.Expr, *, column: Column, located: Located) -> exp.Expr:
     """Return what is read of a cell; NULL where it holds a code that means missing."""
     if not column.absent:
         return value
-    return case((_is_absent(column, found=found), NULL), default=value)
+    return case((_is_absent(column, located=located), NULL), default=value)
 
 
-def _is_absent(column: Column, *, found: Found) -> exp.Expr:
+def _is_absent(column: Column, *, located: Located) -> exp.Expr:
     """Return whether a cell holds a code that means missing, however it is spelled there.
 
     Of a number or date the code is what it reads as: a file writes 999 as ``999.0``, once another
     cell of the column is empty, and would be a value else.  By its text too: 32-bit floats are
     printed as -99.9 and are another number.
     """
-    spelled = _is_one_of(found, column.absent)
+    spelled = _is_one_of(located.columns[column.source], column.absent)
     if column.kind not in (Kind.NUMBER, Kind.DATE):
         return spelled
-    value = _value(column, found=found)
+    value = _value(column, found=located.of(column))
     meant = (parsed(string(code), column=column, physical=Physical.TEXT) for code in column.absent)
     return some(spelled, *(equal(value, each) for each in meant))
 

@@ -117,11 +117,21 @@ class Located:
         relation: How SQL names it.
         columns: Columns of the source, by the name that the data set declares for them.
         lines: All records of its files, of which some may be no rows; None where all are.
+        numbers: Columns that are read in place of others where a number is asked for.
     """
 
     relation: exp.Table
     columns: Mapping[str, Found]
     lines: exp.Table | None = None
+    numbers: Mapping[str, Found] = field(default_factory=dict)
+
+    def of(self, column: Column) -> Found:
+        """Return the column of the source that a declared one has its value of.
+
+        What is asked of its text (codes, or whether it is there) is ``columns[column.source]``.
+        """
+        found = self.columns[column.source]
+        return self.numbers.get(column.source, found) if column.kind is Kind.NUMBER else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

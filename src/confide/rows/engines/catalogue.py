@@ -46,7 +46,15 @@ def found_layout(
             continue
         if opened.fold_case:
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
-        tables[table.name] = Located(relation=relation, columns=columns, lines=scan.lines)
+        of_numbers = opened.numbers.get(table.name, {})
+        tables[table.name] = Located(
+            relation=relation,
+            columns=columns,
+            lines=scan.lines,
+            numbers={
+                name: columns[other] for name, other in of_numbers.items() if other in columns
+            },
+        )
     ids = ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
 

@@ -51,7 +51,7 @@ from confide.rows.prepared.layouts import (
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import state_of
 from confide.tables.schema import Dataset, Kind, Table
-from confide.tables.source import Source
+from confide.tables.source import Source, SourceKind
 
 PATIENTS = "patients.parquet"
 LOCK = "lock"
@@ -99,6 +99,8 @@ class Preparation:
             EngineError: If reading or writing failed.
         """
         state = self._state()
+        if not state.files and self.source.kind is not SourceKind.FRAMES:
+            raise _none_of(self.problems())
         name = generation(
             self.dataset, state=state, hash_key=self.hash_key, withdrawn=self.withdrawn
         )
@@ -155,6 +157,15 @@ class Preparation:
         return found
 
 
+def _none_of(problems: Mapping[str, str]) -> ContractError:
+    """Return the refusal of a source in which no declared table can be read."""
+    reasons = " ".join(problems.values())
+    return ContractError(
+        f"No declared table can be prepared. {reasons}".rstrip(),
+        hint="Check `source: {path}` and `from` of each table in dataset.yaml.",
+    )
+
+
 def _require_same(found: SourceState, state: SourceState) -> None:
     """Refuse copies of other files, or of another state of them, than they would be named after."""
     if found != state:
@@ -199,8 +210,7 @@ def _written(
             if table.name not in problems and not _of_contacts(table, dataset=work.dataset)
         ]
         if not tables:
-            reasons = " ".join(problems.values())
-            raise ContractError(f"No declared table can be prepared. {reasons}")
+            raise _none_of(problems)
         build = _Build(engine=engine, folder=work.folder.resolve() / name, progress=progress)
         ids = engine.scope.layout.ids.value
         known = None

@@ -31,6 +31,7 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
         ContractError: If something is not a frame, or mixes types within a column.
     """
     given: dict[str, Any] = {}
+    numbers: dict[str, dict[str, str]] = {}
     relations: dict[str, exp.Table] = {}
     missing: dict[str, str] = {}
     for index, table in enumerate(dataset.tables):
@@ -40,10 +41,11 @@ def from_frames(frames: Mapping[str, object], *, dataset: Dataset) -> Opened:
         name = f"frame{index}"
         wanted = source_names(table, dataset=dataset)
         ids = {id_column(table, dataset=dataset), table.other_id}
-        frame = _with_types(frames[table.source], table, wanted=wanted, ids=ids)
-        given[name] = _arrow(frame, table.source, wanted=wanted)
+        frame, apart = _with_types(frames[table.source], table, wanted=wanted, ids=ids)
+        given[name] = _arrow(frame, table.source, wanted=wanted | set(apart.values()))
+        numbers[table.name] = apart
         relations[table.name] = own_table(name)
-    return Opened(frames=given, relations=relations, missing=missing)
+    return Opened(frames=given, relations=relations, numbers=numbers, missing=missing)
 
 
 def kept(frames: Mapping[str, object] | None) -> Mapping[str, object] | None:
@@ -95,14 +97,19 @@ def _arrow(frame: object, name: str, *, wanted: Collection[str]) -> Any:
 
 def _with_types(
     frame: object, table: Table, *, wanted: Collection[str], ids: Collection[str]
-) -> object:
-    """Return a frame in which no column's type depends on its cells, those of subclasses too."""
+) -> tuple[object, dict[str, str]]:
+    """Return a frame in which no column's type depends on its cells, those of subclasses too.
+
+    True is a code in one declared column and 1 in another one of the same objects: these are a
+    column of their own then, whose name is returned by that of the objects.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(frame, pandas.DataFrame):
-        return frame
+        return frame, {}
     import pandas as pd
 
     numbers = {column.source for column in table.columns if column.kind is Kind.NUMBER}
+    texts = _compared_as_texts(table)
     given: Any = frame
     names = [name for name in given.columns if name in wanted]
     if len(set(names)) != len(names):
@@ -111,17 +118,36 @@ def _with_types(
             hint="Give every column one type and a name of its own.",
         )
     typed: dict[str, Any] = {}
+    apart: dict[str, str] = {}
     for name in names:
         column = given[name].reset_index(drop=True)
         if _of_objects(column.dtype):
             if name in ids:
                 cells = [object_id(cell) for cell in column]
             else:
-                flags = name in numbers
+                flags = name in numbers and name not in texts
                 cells = [object_text(cell, flags_are_numbers=flags) for cell in column]
+            if name in numbers and name in texts:
+                apart[name] = _unlike({*names, *apart.values()}, f"{name} as a number")
+                said = [object_text(cell, flags_are_numbers=True) for cell in column]
+                typed[apart[name]] = pd.Series(said, dtype="string")
             column = pd.Series(cells, dtype="string")
         typed[name] = column
-    return pd.DataFrame(typed)
+    return pd.DataFrame(typed), apart
+
+
+def _compared_as_texts(table: Table) -> set[str]:
+    """Return the columns of which some text is looked at: a code, a label, what means missing."""
+    found = {each.source for each in (*table.conditions, *table.without)}
+    return found | {c.source for c in table.columns if c.absent or c.kind is not Kind.NUMBER}
+
+
+def _unlike(names: Collection[Any], name: str) -> str:
+    """Return a name that is none of some, whatever its capitals."""
+    taken = {str(each).lower() for each in names}
+    while name.lower() in taken:
+        name += "_"
+    return name
 
 
 def _of_objects(dtype: Any) -> bool:

@@ -53,6 +53,8 @@ class Opened:
         frames: Arrow tables to register, by our own names.
         relations: How SQL names a declared table, by declared name.
         scans: How the files of a declared table are read, by declared name.
+        numbers: Of a declared table the columns that are another one where a number is read of
+            them, and which.
         missing: Why a declared table was not found, by declared name.
         fold_case: Whether names of tables and columns are matched without regard to case.
     """
@@ -62,6 +64,7 @@ class Opened:
     frames: Mapping[str, Any] = field(default_factory=dict)
     relations: Mapping[str, exp.Table] = field(default_factory=dict)
     scans: Mapping[str, Scan] = field(default_factory=dict)
+    numbers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     fold_case: bool = False
 

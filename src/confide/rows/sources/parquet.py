@@ -109,7 +109,11 @@ def _columns(part: Path, *, table: Table) -> _Columns:
             column.scale,
         )
     if len({name.lower() for name in found}) != len(schema):
-        raise ContractError(f"Table {table.name!r}: {part.name!r} names a column twice.")
+        raise ContractError(
+            f"Table {table.name!r}: {part.name!r} names a column twice: capitals make no "
+            "difference.",
+            hint="Give each column a name of its own.",
+        )
     return found
 
 
