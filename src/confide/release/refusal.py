@@ -10,9 +10,8 @@ from fractions import Fraction
 from confide.budget.ledger import Scope
 from confide.errors import BudgetExhaustedError
 from confide.plans.plan import Priced
-from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.accounting.concentrated import epsilon_beside
 from confide.privacy.amount import NANO
-from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.tables.schema import Dataset
 
@@ -40,9 +39,7 @@ def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExh
 
 def beside_rho(rho: Fraction, *, dataset: Dataset) -> str:
     """Return the ε that stands beside a ρ, at the δ of dataset.yaml, to three digits."""
-    if rho <= 0:
-        return "0"
-    return f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=epsilon_delta(dataset)):.3g}"
+    return epsilon_beside(rho, delta=epsilon_delta(dataset))
 
 
 def beside_units(units: int | None, *, dataset: Dataset) -> str | None:

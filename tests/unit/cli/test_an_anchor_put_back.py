@@ -136,10 +136,8 @@ def what_was_spent_in_another_year_counts_in_it(folder, clock):
     ran("ledger", "verify", world.dataset)
 
 
-def terms_of_lost_rows_are_taken_once(folder):
-    """South was planned under ε and charged under ρ, in rows that are lost; then the anchor is of
-    before the charge."""
-    world = clinic(folder)
+def charged_in_rho(world):
+    """Plan south in ε, then charge it in ρ; return both data sets and the anchor of in between."""
     north = world.dataset.read_text()
     south = north.replace(*SOUTH)
     world.dataset.write_text(south.replace(*PURE))
@@ -147,6 +145,14 @@ def terms_of_lost_rows_are_taken_once(folder):
     anchor = read(world)
     world.dataset.write_text(south)
     run(world, "first")
+    return north, south, anchor
+
+
+def terms_of_lost_rows_are_taken_once(folder):
+    """South was planned under ε and charged under ρ, in rows that are lost; then the anchor is of
+    before the charge."""
+    world = clinic(folder)
+    north, south, anchor = charged_in_rho(world)
     spent = world.spent()
     world.put_back("draft")
     world.dataset.write_text(north)

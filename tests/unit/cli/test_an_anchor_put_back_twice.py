@@ -16,6 +16,7 @@ from unit.cli.test_an_anchor_put_back import (
     PURE,
     SOUTH,
     WAYS,
+    charged_in_rho,
     clinic,
     disturb,
     go_on,
@@ -90,13 +91,7 @@ def taken_as_an_earlier_version_did(patch):
 def a_chain_whose_terms_would_be_others_now_is_read(folder, monkeypatch):
     """South was planned under ε and charged under ρ; the anchor is of before the charge."""
     world = clinic(folder)
-    north = world.dataset.read_text()
-    south = north.replace(*SOUTH)
-    world.dataset.write_text(south.replace(*PURE))
-    ran("plan", world.study, "--quiet")
-    anchor = read(world)
-    world.dataset.write_text(south)
-    run(world, "first")
+    north, south, anchor = charged_in_rho(world)
     world.put_back("draft")
     with monkeypatch.context() as patch:
         taken_as_an_earlier_version_did(patch)

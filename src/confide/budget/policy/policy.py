@@ -310,15 +310,23 @@ class Policy:
 
     def units(self, cap: PolicyCap) -> int:
         """Return the limit of one of its caps in 1e-9 of its measure, rounded down."""
-        delta = self.report_delta - self.selection_delta
-        return cap.limit.units(measure=self.measure, delta=delta)
+        return self.units_of(cap.limit)
 
     def ceiling(self, tier: str) -> int:
         """Return what a release of a tier with a ceiling may cost, like the limit of a cap."""
         limit = next(each.ceiling for each in self.tiers if each.id == tier)
         if limit is None:
             raise ContractError(f"Tier {tier!r} has no ceiling.")
-        return limit.units(measure=self.measure, delta=self.report_delta - self.selection_delta)
+        return self.units_of(limit)
+
+    def units_of(self, limit: Limit) -> int:
+        """Return a limit in 1e-9 of its measure, rounded down."""
+        return limit.units(measure=self.measure, delta=self.epsilon_delta)
+
+    @property
+    def epsilon_delta(self) -> Fraction:
+        """The δ at which an ε is read under zcdp: what selections of keys leave."""
+        return self.report_delta - self.selection_delta
 
     def digest(self) -> str:
         """Return the SHA-256 of the policy as canonical JSON, as hex."""

@@ -15,7 +15,6 @@ the ledger charges so; profiles lower it only with ``participation: {default: pr
 nobody is left out.  Limits are rounded down, floors up.
 """
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,20 +148,6 @@ def _rows_of(cap: PolicyCap, *, policy: Policy, spent: Mapping[str, int]) -> Ite
             assert_never(cap.scope)
 
 
-def limit_of(cap: PolicyCap, *, policy: Policy) -> int:
-    """Return a cap's limit in 1e-9 of the measure; remembered, since an ε as ρ is searched for."""
-    return _read(cap.limit, policy=policy)
-
-
-def _read(limit: Limit, *, policy: Policy) -> int:
-    return _units(limit, policy.measure, policy.report_delta - policy.selection_delta)
-
-
-@functools.lru_cache(maxsize=4096)
-def _units(limit: Limit, measure: Measure, delta: Fraction) -> int:
-    return limit.units(measure=measure, delta=delta)
-
-
 def release_limit(limit: Limit, *, release: PlannedRelease, policy: Policy) -> int | None:
     """Return what the limit of a cap or ceiling allows one release; None where it says nothing.
 
@@ -171,7 +156,7 @@ def release_limit(limit: Limit, *, release: PlannedRelease, policy: Policy) -> i
     """
     factor = limit.odds_factor
     if policy.measure is Measure.PURE or factor is None:
-        return _read(limit, policy=policy)
+        return policy.units_of(limit)
     if release.noise not in PURE_NOISE:
         return None
     return math.floor(epsilon_for_odds(factor).epsilon ** 2 / 2 * NANO)
@@ -226,7 +211,7 @@ def _windowed(
                 window=held.name,
                 runs={release.id: release.runs for release in held.releases},
                 most=min(most or total, total),
-                limit=limit_of(cap, policy=policy),
+                limit=policy.units(cap),
                 spent=spent.get(f"{cap.id}@{held.name}", spent.get(cap.id, 0)),
             )
 

@@ -22,9 +22,8 @@ from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.policy import Person, PlannedRelease, Policy, Tier
 from confide.budget.workflow.acts import deciding_roles
 from confide.budget.workflow.submission import Decision, Standing, Submission, Verdict
-from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.accounting.concentrated import epsilon_beside
 from confide.privacy.amount import NANO, decimal_text
-from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 
 READER = "reader"
@@ -296,10 +295,9 @@ def ceiling_problem(adopted: Adopted, *, tier: str, nano: int) -> Refused | None
 def _amount_text(nano: int, *, policy: Policy) -> str:
     """Return an amount; under zcdp with the ε that policies are written in beside it."""
     text = f"{policy.measure.letter}={decimal_text(nano, per_one=NANO)}"
-    if policy.measure is not Measure.ZCDP or nano <= 0:
+    if policy.measure is not Measure.ZCDP:
         return text
-    loss = ZeroConcentratedDP(rho=Fraction(nano, NANO))
-    return f"{text} (ε {epsilon_at(loss, delta=policy.report_delta - policy.selection_delta):.3g})"
+    return f"{text} (ε {epsilon_beside(Fraction(nano, NANO), delta=policy.epsilon_delta)})"
 
 
 def audience_of(plan_json: str) -> str:

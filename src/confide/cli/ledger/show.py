@@ -26,16 +26,16 @@ def show_ledger(
 
 
 def _show(found: "LedgerShown") -> None:
+    from confide.cli.planning.caps import at_delta
     from confide.cli.planning.left_out import show_patient_caps
     from confide.cli.request.words import withheld_text
 
     policy = found.policy
     under = "" if policy is None else f" under {policy.id}, version {policy.version}"
-    at = f" (ε at δ = {found.epsilon_delta}, as in caps)" if found.epsilon_delta else ""
     table(
         ("cap", "limit", "spent", "free"),
         [_cap_row(cap) for cap in found.caps],
-        title=f"Budget of {found.lineage}{under}{at}",
+        title=f"Budget of {found.lineage}{under}{at_delta(found.epsilon_delta)}",
         right=(1, 2, 3),
     )
     show_patient_caps(found.patient_caps)

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 def show_caps(seen: "Preview") -> None:
     """Print the caps that the ledger keeps, and those up to which each patient is in."""
     if seen.caps:
-        at = f" (ε at δ = {seen.epsilon_delta}, as in caps)" if seen.epsilon_delta else ""
         table(
             ("cap", "limit", "spent", "this", "free after"),
             [_cap_row(cap) for cap in seen.caps],
-            title=f"Budget{at}",
+            title=f"Budget{at_delta(seen.epsilon_delta)}",
             right=(1, 2, 3, 4),
         )
     show_left_out(seen)
@@ -39,6 +38,11 @@ def used_text(amount: str, *, limit: str | None) -> str:
     exact = Fraction(amount)
     shown = -limit_of(-exact) if limit is None else used_of(exact, cap=Fraction(limit))
     return f"{float(shown):.4g}"
+
+
+def at_delta(delta: str | None) -> str:
+    """Return at which δ the ε of a table are; "" where there is none."""
+    return f" (ε at δ = {delta}, as in caps)" if delta else ""
 
 
 def beside(name: str, *, epsilon: Mapping[str, str]) -> str:

@@ -110,7 +110,12 @@ def epsilon_at(loss: ZeroConcentratedDP, *, delta: Fraction) -> float:
     return max(0.0, math.fsum(terms) + _SLACK * magnitude)
 
 
-@lru_cache(maxsize=256)  # a command asks for the same caps dozens of times
+def epsilon_beside(rho: Fraction, *, delta: Fraction) -> str:
+    """Return the ε that stands beside a ρ, to three digits."""
+    return "0" if rho <= 0 else f"{epsilon_at(ZeroConcentratedDP(rho=rho), delta=delta):.3g}"
+
+
+@lru_cache(maxsize=4096)  # searched for, of the same caps again and again
 def rho_for(epsilon: Fraction, *, delta: Fraction) -> Fraction:
     """Return the largest ρ, in steps of 1e-9, that implies (``epsilon``, ``delta``)-DP.
 

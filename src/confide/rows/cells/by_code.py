@@ -3,7 +3,7 @@
 *Privacy:* every expression here is a function of one row's cells and of what is declared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -58,27 +58,30 @@ def source_rows(
     there = aliased(located.relation, "s")
     of_codes = (located.columns[name] for name in table.sources())
     values = (located.of(column) for column in table.columns)
-    read = {each.name: each for each in (*persons, *of_codes, *values)}
-    safe = [named(cell_of(each), f"{_SAFE}{name}") for name, each in sorted(read.items())]
-    if not safe:
+    read = _each_once((*persons, *of_codes, *values))
+    if not read:
         return there
     worded = {each.source for each in (*table.conditions, *table.without)}
     worded |= {c.source for c in table.columns if judged or c.absent or c.kind in _OF_TEXT}
-    texts = {each.name: each for each in (located.columns[name] for name in worded)}
     dated = {column.source for column in table.columns if column.kind is Kind.DATE}
-    dates = {each.name: each for each in (located.columns[name] for name in dated)}
     worked_out = [
-        named(text(cell(each), physical=each.physical), f"{_AS_TEXT}{name}")
-        for name, each in sorted(texts.items())
+        named(text(cell(each), physical=each.physical), f"{_AS_TEXT}{each.name}")
+        for each in _each_once(located.columns[name] for name in worded)
         if each.physical is not Physical.INTEGER
     ]
     worked_out += [
-        named(date_of_text(cell(each)), f"{_AS_DATE}{name}")
-        for name, each in sorted(dates.items())
+        named(date_of_text(cell(each)), f"{_AS_DATE}{each.name}")
+        for each in _each_once(located.columns[name] for name in dated)
         if each.physical is Physical.TEXT
     ]
-    rows = select(*safe, of=there)
+    rows = select(*(named(cell_of(each), f"{_SAFE}{each.name}") for each in read), of=there)
     return nested(select(STAR, *worked_out, of=rows, alias="s") if worked_out else rows, "s")
+
+
+def _each_once(columns: Iterable[Found]) -> list[Found]:
+    """Return columns of the source by name: several declared ones may be of one."""
+    by_name = {each.name: each for each in columns}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def cell(found: Found) -> exp.Expr:

@@ -11,7 +11,7 @@ from confide.privacy.measure import Measure
 from confide.release.refusal import beside_units
 from confide.service.dump import OMITTED
 from confide.service.opening import open_ledger
-from confide.service.planning.caps import cap_name, delta_beside
+from confide.service.planning.caps import cap_name, delta_beside, in_epsilon
 from confide.service.planning.left_out import PatientCap, public_use
 from confide.service.requests.standing import ToldDecision, withholding
 from confide.tables.schema import Dataset
@@ -147,15 +147,13 @@ def _cap(use: ScopeSpent, *, measure: Measure, dataset: Dataset) -> CapUse:
     def text(units: int | None) -> str | None:
         return None if units is None else decimal_text(units, per_one=per_one)
 
-    held = {"limit": use.cap, "spent": use.used, "free": use.remaining}
-    beside = {n: None if delta else beside_units(u, dataset=dataset) for n, u in held.items()}
     return CapUse(
         cap=cap_name(use),
         letter="δ" if delta else measure.letter,
         limit=text(use.cap),
         spent=text(use.used),
         free=text(use.remaining),
-        epsilon={name: epsilon for name, epsilon in beside.items() if epsilon},
+        epsilon=in_epsilon(dataset, delta=delta, limit=use.cap, spent=use.used, free=use.remaining),
     )
 
 

@@ -57,6 +57,7 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
         this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
         this = 0 if free else this
         after = None if use.cap is None else use.cap - use.used - this
+        fits = after is None or after >= 0
         rows.append(
             PlanCap(
                 cap=cap_name(use),
@@ -65,9 +66,14 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
                 spent=decimal_text(use.used, per_one=per_one),
                 this=decimal_text(this, per_one=per_one),
                 free_after=None if after is None else decimal_text(after, per_one=per_one),
-                fits=after is None or after >= 0,
-                epsilon=_beside(
-                    planned, delta=delta, limit=use.cap, spent=use.used, this=this, free_after=after
+                fits=fits,
+                epsilon=in_epsilon(
+                    planned.dataset,
+                    delta=delta,
+                    limit=use.cap,
+                    spent=use.used,
+                    this=this,
+                    free_after=after if fits else None,  # no ε is less than nothing
                 ),
             )
         )
@@ -104,17 +110,20 @@ def _cap(each: HeldCap, *, planned: Plan) -> PlanCap:
         this=decimal_text(this, per_one=per_one),
         free_after=None,
         fits=False if this > each.units else None,
-        epsilon=_beside(planned, delta=delta, limit=each.units, this=this),
+        epsilon=in_epsilon(planned.dataset, delta=delta, limit=each.units, this=this),
     )
 
 
-def _beside(planned: Plan, *, delta: bool, **units: int | None) -> Mapping[str, str]:
-    """Return amounts in ε by name, of those that have one and are in ρ."""
-    if delta:
-        return {}
-    known = {name: each for name, each in units.items() if each is not None and each >= 0}
-    beside = {name: beside_units(each, dataset=planned.dataset) for name, each in known.items()}
-    return {name.replace("_", "-"): epsilon for name, epsilon in beside.items() if epsilon}
+def in_epsilon(dataset: Dataset, *, delta: bool, **units: int | None) -> Mapping[str, str]:
+    """Return amounts of a cap in ε by name, of those that are known and in ρ.
+
+    Args:
+        dataset: Whose δ they are read at.
+        delta: Whether the cap is of δ.
+        units: By name.
+    """
+    beside = {name: beside_units(each, dataset=dataset) for name, each in units.items()}
+    return {name.replace("_", "-"): e for name, e in beside.items() if e and not delta}
 
 
 def delta_beside(dataset: Dataset) -> str | None:
