@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import Charge, Entry, Scope, State
+from confide.noise.mechanism import Mechanism
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.mechanisms import additive
 from confide.plans.person_time import Per, PersonTime
-from confide.plans.plan import Measurement, Mechanism, Noisy, Plan, Statistic, Study
+from confide.plans.plan import Measurement, Noisy, Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.public_numbers import PublicNumber
 from confide.plans.rounds.descent import next_ask
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import Amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer, certificate
@@ -585,13 +586,13 @@ def entry_of(noisy: NoisyAggregates, *, number: int = 7, spent: int = 90_000_000
         )
 
     charges = [
-        charge(Scope.RELEASE, "", plan.nano, 0, max(100_000_000, plan.nano)),
-        charge(Scope.CALENDAR_YEAR, "2026", plan.nano, spent, spent + 3 * plan.nano),
-        charge(Scope.LIFETIME, "", plan.nano, 2 * spent, 2 * spent + 20 * plan.nano),
+        charge(Scope.RELEASE, "", plan.amount.nano, 0, max(100_000_000, plan.amount.nano)),
+        charge(Scope.CALENDAR_YEAR, "2026", plan.amount.nano, spent, spent + 3 * plan.amount.nano),
+        charge(Scope.LIFETIME, "", plan.amount.nano, 2 * spent, 2 * spent + 20 * plan.amount.nano),
     ]
-    if plan.atto:
+    if plan.amount.atto:
         cap = int(plan.dataset.selection_delta * 10**18)
-        charges.append(charge(Scope.LIFETIME_DELTA, "", plan.atto, plan.atto, cap))
+        charges.append(charge(Scope.LIFETIME_DELTA, "", plan.amount.atto, plan.amount.atto, cap))
     return Entry(
         number=number,
         previous="11" * 32,
@@ -602,7 +603,7 @@ def entry_of(noisy: NoisyAggregates, *, number: int = 7, spent: int = 90_000_000
         request_key="bulletin-2026-1",
         plan_digest=plan.digest(),
         measure=plan.dataset.measure,
-        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
+        amount=Amount(nano=plan.amount.nano, atto=plan.amount.atto),
         charges=tuple(charges),
         state=State.PUBLISHED,
         payload_sha256=hashlib.sha256(noisy.payload()).hexdigest(),

@@ -10,7 +10,7 @@ import numpy as np
 from confide.jobs.kind import JobKind
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.job import JobEvent
+from confide.plans.events import JobEvent
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from confide.budget.amount import Amount
 from confide.budget.chain.ledger_time import Clock
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
@@ -15,7 +14,7 @@ from confide.budget.stores.postgres_store import PostgresStore
 from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.budget.stores.store import Store
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import ATTO, NANO
+from confide.privacy.amount import ATTO, NANO, Amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
@@ -56,7 +55,7 @@ class HandClock:
 def amount_of(events_json: str) -> Amount:
     """The accountant of these tests: the events are the cost, ``nano`` or ``nano/atto``."""
     nano, _, atto = events_json.partition("/")
-    return Amount(nano=int(nano), delta_atto=int(atto or 0))
+    return Amount(nano=int(nano), atto=int(atto or 0))
 
 
 def terms(
@@ -87,7 +86,7 @@ def request(
         unit=Entity.PATIENT,
         adjacency=Adjacency.ADD_REMOVE,
         measure=Measure.PURE,
-        amount=Amount(nano=nano, delta_atto=atto),
+        amount=Amount(nano=nano, atto=atto),
         events_json=f"{nano}/{atto}",
         plan_json='{"statistic":"count"}',
     )

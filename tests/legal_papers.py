@@ -82,9 +82,9 @@ def spent_on(plan, *, used=90_000_000, year=3, life=20):
         lineage=plan.dataset.lineage,
         measure=plan.dataset.measure,
         scopes=(
-            use(Scope.RELEASE, "", 0, 2 * plan.nano),
-            use(Scope.CALENDAR_YEAR, "2026", used, used + year * plan.nano),
-            use(Scope.LIFETIME, "", 2 * used, 2 * used + life * plan.nano),
+            use(Scope.RELEASE, "", 0, 2 * plan.amount.nano),
+            use(Scope.CALENDAR_YEAR, "2026", used, used + year * plan.amount.nano),
+            use(Scope.LIFETIME, "", 2 * used, 2 * used + life * plan.amount.nano),
         ),
     )
 

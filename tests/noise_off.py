@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.plan import NANO, Noisy, Statistic, Study
+from confide.plans.plan import Noisy, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engines.duckdb import open_engine
 from confide.tables.aggregates.moments import MomentAggregate

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.plans.estimates import Estimate
-from confide.plans.plan import ATTO, NANO, Mechanism, Statistic
+from confide.plans.plan import Statistic
 from confide.plans.pricing.allocate import mechanism_for
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.expression import BinOf, ColumnOf

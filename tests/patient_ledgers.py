@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import Caps, LedgerTerms, Reservation
 from confide.budget.per_patient.bill import Bill, SpendCap
 from confide.budget.per_patient.store import PatientStore
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import NANO
+from confide.privacy.amount import NANO, Amount
 from confide.privacy.individual import FEMTO, CapWindow
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity

@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 from confide.budget.accounts.file_caps import is_raised
-from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.growth import Step
 from confide.budget.integrity.lost_rows import units_in
@@ -30,6 +29,7 @@ from confide.budget.policy.counters import ROLLING, Occasion, kind_of, shares, w
 from confide.budget.policy.policy import Policy
 from confide.budget.workflow.acts import Officers
 from confide.errors import ApprovalMissingError, LedgerFrozenError, PolicyError
+from confide.privacy.amount import Amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from ledger_policies import CY, cap, policy, with_people

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.growth import Step
 from confide.budget.integrity.lost_rows import units_in
@@ -21,6 +20,7 @@ from confide.budget.ledger import ChargeRequest, Reservation
 from confide.budget.policy.counters import ROLLING, kind_of, shares, window_of
 from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.errors import LedgerFrozenError, PolicyError
+from confide.privacy.amount import Amount
 from ledger_policies import cap, policy, uncapped
 from ledgers import LINEAGE, HandClock, SiteKey, amount_of, open_ledger, request, terms
 

@@ -93,7 +93,7 @@ def retry(folder, key):
     try:
         from dataclasses import replace
 
-        from confide.budget.amount import Amount
+        from confide.privacy.amount import Amount
         from ledgers import request
         from patient_ledgers import FILTERED
 

@@ -17,6 +17,7 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.policy.policy import Enforce, Policy
 from confide.errors import ConfideError
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.events import recompute
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
@@ -26,7 +27,6 @@ from confide.privacy.measure import Measure
 from confide.release import patients as release_patients
 from confide.release.gate import Gate
 from confide.release.noisy import read_payload
-from confide.release.site.site_ledger import recomputed
 from confide.rows.engines.duckdb import open_engine
 from confide.statistics import Histogram, KeySelection
 from confide.tables.source import Source, SourceKind
@@ -62,7 +62,7 @@ class World:
         self.of = replace(of, patients=patient_caps(policy))
         self.copies, self.seed = copies, seed
         folder.mkdir(mode=0o700)
-        self.ledger = open_ledger(folder, recompute=recomputed)
+        self.ledger = open_ledger(folder, recompute=recompute)
         terms = LedgerTerms(
             lineage=of.lineage, unit=of.unit.entity, adjacency=of.adjacency, measure=of.measure,
             caps=Caps(lifetime=NANO),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import Caps, Ledger, Reservation, State, StoredRelease
 from confide.errors import (
     BudgetExhaustedError,
@@ -19,7 +18,7 @@ from confide.errors import (
     UnknownNameError,
 )
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import ATTO, NANO
+from confide.privacy.amount import ATTO, NANO, Amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from ledgers import LINEAGE, TENTH, HandClock, released, remaining, request, terms, used

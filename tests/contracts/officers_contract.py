@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import Ledger, Reservation
 from confide.budget.policy.policy import Basis, Limit, Person, Workflow
 from confide.budget.workflow import acts
@@ -19,6 +18,7 @@ from confide.errors import (
     LedgerFrozenError,
     PolicyError,
 )
+from confide.privacy.amount import Amount
 from ledger_policies import (
     ADA,
     BO,
@@ -64,7 +64,7 @@ OTHERS = {
 def dearer(events_json: str) -> Amount:
     """An accountant that was corrected: everything cost more than was charged."""
     charged = amount_of(events_json)
-    return Amount(nano=2 * charged.nano, delta_atto=charged.delta_atto)
+    return Amount(nano=2 * charged.nano, atto=charged.atto)
 
 
 def spend(ledger: Ledger, key: str = "k", *, nano: int = 3 * TENTH, tier: str = "open", **others):
@@ -444,10 +444,10 @@ class OfficersContract(abc.ABC):
 
     def test_what_no_cap_admits_is_refused_when_it_is_asked_for(self, ledger):
         head = ledger.head()
-        dear = replace(asks("routine"), amount=Amount(nano=3 * TENTH + 1, delta_atto=0))
+        dear = replace(asks("routine"), amount=Amount(nano=3 * TENTH + 1, atto=0))
         with pytest.raises(BudgetExhaustedError, match="cap year"):
             ledger.desk.submit(dear, signer=ADA)
         assert ledger.head() == head
-        fits = replace(dear, amount=Amount(nano=3 * TENTH, delta_atto=0))
+        fits = replace(dear, amount=Amount(nano=3 * TENTH, atto=0))
         ledger.desk.submit(fits, signer=ADA)
         ledger.verify_chain()

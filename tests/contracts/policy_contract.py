@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from confide.budget.amount import Amount
 from confide.budget.growth import Step
 from confide.budget.ledger import Caps, Ledger, Reservation, State
 from confide.budget.policy.policy import Enforce
@@ -18,6 +17,7 @@ from confide.errors import (
     PolicyError,
 )
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import Amount
 from confide.privacy.measure import Measure
 from ledger_policies import BO, CY, DI, LIFE, asked_by, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, NANO, TENTH, HandClock, released, request, terms

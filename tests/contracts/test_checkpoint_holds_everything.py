@@ -12,7 +12,6 @@ from confide.budget.accounts.awaited import Awaited
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.lost_lineages import LostLineage
 from confide.budget.accounts.lost_terms import Told
-from confide.budget.amount import Amount
 from confide.budget.chain.consent_rows import ConsentRows
 from confide.budget.chain.identity import Identity
 from confide.budget.chain.readings import Readings
@@ -22,6 +21,7 @@ from confide.budget.integrity import checkpoint
 from confide.budget.integrity.anchor import Anchor
 from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.submission import Asked, Decision, Submission, Verdict
+from confide.privacy.amount import Amount
 from ledger_policies import ADA, BO, CY, PLAN_JSON, approved, cap, uncapped, with_people
 from ledger_policies import PLAN as PLAN_DIGEST
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, request, terms

@@ -55,7 +55,7 @@ def test_each_statistic_has_a_page_with_the_same_headings(kind):
 
 
 def test_each_mechanism_has_a_heading():
-    from confide.plans.plan import Mechanism
+    from confide.noise.mechanism import Mechanism
 
     page = headings(REFERENCE / "mechanisms.md")
     for kind in Mechanism.__args__:

@@ -69,11 +69,11 @@ def test_rows_per_patient_is_enforced_not_trusted(tmp_path):
 def test_an_unknown_mechanism_is_refused_and_never_free():
     from confide.errors import UnsupportedError
     from confide.noise.laplace import ContinuousLaplace
-    from confide.plans.events import mechanism_loss
+    from confide.plans.events import PrivacyEvent
     from confide.privacy.measure import Measure
 
     for measure in Measure:
         with pytest.raises(UnsupportedError):
-            mechanism_loss(
-                ContinuousLaplace(scale=Fraction(1)), l1=1, l2_squared=1, measure=measure
+            PrivacyEvent(mechanism=ContinuousLaplace(scale=Fraction(1)), l1=1, l2_squared=1).nats(
+                measure
             )

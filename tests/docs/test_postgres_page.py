@@ -63,7 +63,7 @@ def used() -> dict[Scope, int]:
 
 def test_the_page_is_walked_and_what_was_spent_in_sqlite_stays_spent(workplace, monkeypatch):
     with confide.open("dataset.yaml") as workspace:
-        costs = workspace.study("study.yaml").plan().nano
+        costs = workspace.study("study.yaml").plan().amount.nano
         other = {"id": "n", "kind": "count", "table": "participants"}
         workspace.release(workspace.plan(other, epsilon="0.5"), request="before")
     before = used()

@@ -16,11 +16,10 @@ from accounting_checks import (
     check_rho_covers_curve,
 )
 from confide.noise.set_selection import SetSelection
-from confide.plans.events import mechanism_loss
+from confide.plans.events import PrivacyEvent
 from confide.privacy.accounting.concentrated import epsilon_at, pure_to_zcdp
 from confide.privacy.accounting.renyi import RenyiCurve
 from confide.privacy.loss import PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
 from exact_losses import laplace_curve
 
 pytestmark = pytest.mark.mutant
@@ -93,7 +92,7 @@ def permute_and_flip_curve(epsilon: float) -> RenyiCurve:
 def rho_of_choice(epsilon: Fraction) -> Fraction:
     """What a plan is charged for a choice of one of two at ε."""
     choice = SetSelection(epsilon=epsilon, reach=1, size=1, candidates=2)
-    return mechanism_loss(choice, l1=1, l2_squared=1, measure=Measure.ZCDP, set_reach=1)
+    return PrivacyEvent(mechanism=choice, l1=1, l2_squared=1, set_reach=1).rho()
 
 
 def test_permute_and_flip_billed_as_the_exponential_mechanism() -> None:

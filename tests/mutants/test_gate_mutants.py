@@ -10,7 +10,6 @@ import pytest
 
 from confide.attacks.audit.generate import neighbours
 from confide.attacks.audit.generated_schema import schema
-from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.stores.sqlite_store import SQLiteStore
@@ -44,11 +43,6 @@ OF = replace(
 )
 
 
-def loss_of(events: str) -> Amount:
-    loss = recompute(events)
-    return Amount(nano=loss.nano, delta_atto=loss.atto)
-
-
 @pytest.fixture
 def gate(tmp_path):
     make_keys(tmp_path)
@@ -56,7 +50,7 @@ def gate(tmp_path):
         SQLiteStore(tmp_path / "ledger.sqlite"),
         anchor=tmp_path / "anchor.jsonl",
         signer=read_signing_key(tmp_path),
-        recompute=loss_of,
+        recompute=recompute,
     )
     ledger.register(
         LedgerTerms(
@@ -156,7 +150,7 @@ def test_another_plan_under_the_same_request_key_is_charged_by_itself(gate) -> N
     assert gate.release(ROWS, analyst="a", request_key="same").payload == first.payload
     assert gate.release(KEYS, analyst="a", request_key="same").payload != first.payload
     charged = {entry.number: entry.amount.nano for entry in gate.ledger.entries(OF.lineage)}
-    assert sum(charged.values()) == ROWS.nano + KEYS.nano
+    assert sum(charged.values()) == ROWS.amount.nano + KEYS.amount.nano
 
 
 def test_plans_with_integers_beyond_those_of_json_can_be_written_and_read() -> None:

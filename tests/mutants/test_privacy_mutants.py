@@ -38,11 +38,10 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.events import mechanism_loss
+from confide.plans.events import PrivacyEvent
 from confide.plans.plan import Question, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates
@@ -239,9 +238,9 @@ def test_a_set_without_its_factor_k_is_caught() -> None:
 
 def test_rounds_billed_as_one_are_caught() -> None:
     peeled = Peeling(epsilon=Fraction(1), reach=2, size=2, candidates=6)
-    moved = {"l1": 4, "l2_squared": 4, "reach": 2, "set_reach": 4}
-    assert mechanism_loss(peeled, **moved, measure=Measure.PURE) == 2
-    assert mechanism_loss(peeled, **moved, measure=Measure.ZCDP) == Fraction(1, 4)
+    event = PrivacyEvent(mechanism=peeled, l1=4, l2_squared=4, reach=2, set_reach=4)
+    assert event.epsilon() == 2
+    assert event.rho() == Fraction(1, 4)
     mutant = Scenario(
         name="mutant",
         claim=ONE,

@@ -77,7 +77,7 @@ def joint_loss(plan) -> Fraction:
 def test_time_points_charged_as_if_they_were_disjoint_are_caught(statistic) -> None:
     """A patient is in every time point's vector, so that their charges add up."""
     plan = make_plan([Ask(statistic=statistic)], study=Study(id="s"), dataset=PURE, nano=5 * 10**9)
-    assert joint_loss(plan) == plan.nano  # what is charged is reached and not exceeded
+    assert joint_loss(plan) == plan.amount.nano  # what is charged is reached and not exceeded
     if statistic is SPLIT:
         disjoint = max(m.nano for m in plan.measurements)  # the maximum, as for disjoint cells
         assert joint_loss(plan) > disjoint

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.rolling import Rolling
-from confide.budget.amount import Amount
 from confide.budget.policy.adoption import adopted
 from confide.budget.policy.counters import leaves_on
 from confide.errors import PolicyError
+from confide.privacy.amount import Amount
 from ledger_policies import asked_by, cap, policy, uncapped
 from ledgers import LINEAGE, NANO, HandClock, open_ledger
 

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from confide.budget.accounts.book import Book
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import Chain, Signer, canonical, is_valid
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.export import chain_text, check_chain, read_chain
 from confide.budget.stores.store import Store, answers_of
 from confide.errors import ContractError, LedgerFrozenError, PolicyError, VerificationError
+from confide.privacy.amount import Amount
 from confide.regular_file import create_durable, read_bytes, sync_folder
 
 SCHEMA = "confide.ledger-backup/1"

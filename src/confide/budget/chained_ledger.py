@@ -20,7 +20,6 @@ from confide.budget.accounts.lost_lineages import UNKNOWN
 from confide.budget.accounts.lost_terms import NOTHING_TOLD
 from confide.budget.accounts.request_row import row_fields
 from confide.budget.accounts.required_terms import as_lost, require_same_terms, require_terms
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import Chain, Signer
 from confide.budget.chain.identity import SiteFolder
 from confide.budget.chain.ledger_time import Clock, SystemClock, charged_year
@@ -63,6 +62,7 @@ from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
+from confide.privacy.amount import Amount
 
 
 class ChainedLedger(LedgerReading):

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from confide.budget.amount import Amount
 from confide.budget.growth import Step
+from confide.privacy.amount import Amount
 from confide.privacy.measure import Measure
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from confide.budget.accounts.awaited import guards, guards_of
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import Event, SignedHead, Signer, canonical, row_hash, sign_head
 from confide.budget.chain.identity import SiteFolder
 from confide.budget.chain.key_history import rotation_message
@@ -45,6 +44,7 @@ from confide.budget.workflow.acts import (
     signatures,
 )
 from confide.errors import ContractError, LedgerFrozenError, UnknownNameError
+from confide.privacy.amount import Amount
 
 _RESTORE = (
     "Restore a backup: confide ledger restore FOLDER. "

@@ -26,7 +26,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from confide.budget.amount import Amount, require_units
 from confide.budget.chain.chain import Chain, Signer
 from confide.budget.entry import (
     Charge,
@@ -46,6 +45,7 @@ from confide.budget.plan_text import require_plain, require_plan
 from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import Amount, require_units
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
@@ -179,7 +179,7 @@ class ChargeRequest:
 
     def __post_init__(self) -> None:
         free = self.step is not None and self.step.continues is not None
-        if free != (self.amount.nano == 0) or (free and self.amount.delta_atto):
+        if free != (self.amount.nano == 0) or (free and self.amount.atto):
             raise InvalidParameterError(
                 "Expected a charge above 0, or a step of a release that was charged before."
             )

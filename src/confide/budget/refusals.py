@@ -9,7 +9,6 @@ from fractions import Fraction
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.held import Held
 from confide.budget.accounts.required_terms import require_same_terms
-from confide.budget.amount import Amount
 from confide.budget.growth import Growth, Step
 from confide.budget.ledger import (
     Charge,
@@ -33,7 +32,7 @@ from confide.errors import (
     ContractError,
     PolicyError,
 )
-from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
 from confide.privacy.measure import Measure
 
 _LAST_DAY = "9998-12-31"  # of which a day 365 days later has a date

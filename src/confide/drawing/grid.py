@@ -11,10 +11,11 @@ from confide.drawing.numbers import clean, significant
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.plan import Measurement, Mechanism
+from confide.plans.plan import Measurement
 from confide.tables.aggregates.factorized import STEPS
 from confide.tables.schema import Dataset
 

@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to integer vectors: the closed list, and how a plan writes them.
+"""Mechanisms: the closed list, and how a plan writes them.
 
 A plan, its digest and its certificate name noise by this text and nothing else.  An unknown name, a
 missing or an extra field is refused: noise that is not understood is not noise.
@@ -14,5 +14,12 @@ from typing import TypeAlias
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
+from confide.noise.threshold import KeyThreshold
 
 AddedNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian
+"""What is added to each coordinate of an integer vector."""
+
+Mechanism: TypeAlias = AddedNoise | KeyThreshold | SetSelection | Peeling
+"""What hides one measurement."""

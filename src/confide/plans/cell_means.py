@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import question
 from confide.plans.estimates import unit_after
 from confide.plans.estimation.intervals import (
@@ -33,7 +34,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question
+from confide.plans.plan import Noisy, Question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate

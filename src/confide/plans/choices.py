@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from confide.errors import UnsupportedError
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import choice, vector
-from confide.plans.plan import Mechanism, Noisy
+from confide.plans.plan import Noisy
 
 NAME = "choice"
 """Name of the one question of a statistic that chooses."""

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.plan import Mechanism, Noisy
+from confide.plans.plan import Noisy
 
 
 def additive(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:

@@ -20,21 +20,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias
 
 from confide.errors import ContractError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.peeling import Peeling
-from confide.noise.set_selection import SetSelection
-from confide.noise.threshold import KeyThreshold
+from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import Json, digest, encode
 from confide.plans.estimates import Estimate, Forecast
+from confide.plans.events import PrivacyEvent, study_events_json
 from confide.plans.house_rule import SmallCells
 from confide.plans.simulation import Simulation
-from confide.privacy.amount import ATTO, NANO
-from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
+from confide.privacy.amount import Amount
+from confide.privacy.loss import PrivacyLoss
 from confide.privacy.sensitivity import Sensitivity
 from confide.tables.aggregates.shapes import Measured
 from confide.tables.filter import Everything, Predicate
@@ -46,7 +42,6 @@ DEFAULT_LEVEL = Fraction(95, 100)
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_BYTES, REMARK_BYTES = 256, 4096  # of UTF-8: a name stands in counters and heads for good
 
-Mechanism: TypeAlias = DiscreteLaplace | DiscreteGaussian | KeyThreshold | SetSelection | Peeling
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
 """A noisy vector over public cells, noisy counts of the keys that passed a threshold, or the
 positions of the candidates that were chosen."""
@@ -136,6 +131,23 @@ class Measurement:
     nano: int
     atto: int = 0
 
+    @property
+    def amount(self) -> Amount:
+        """Its charge."""
+        return Amount(nano=self.nano, atto=self.atto)
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """What an accountant needs of it."""
+        moved = self.sensitivity
+        return PrivacyEvent(
+            mechanism=self.mechanism,
+            l1=moved.l1,
+            l2_squared=moved.l2_squared,
+            reach=moved.reach,
+            set_reach=moved.set_reach,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
@@ -201,16 +213,16 @@ class Priced(Protocol):
         """Every public fact that it relies on: lineage, unit, adjacency, measure."""
 
     @property
-    def nano(self) -> int:
-        """Total charge in 1e-9 of the measure's unit."""
-
-    @property
-    def atto(self) -> int:
-        """Total charge of δ, in 1e-18."""
+    def amount(self) -> Amount:
+        """Total charge."""
 
     @property
     def loss(self) -> PrivacyLoss:
         """The whole loss to any one privacy unit."""
+
+    @property
+    def events_json(self) -> str:
+        """Canonical JSON of the events, which the ledger stores beside the charge."""
 
     def to_json(self) -> Json:
         """Return it as JSON."""
@@ -255,19 +267,20 @@ class Plan:
             raise ContractError("The plan measures nothing.", hint="Add a statistic to the study.")
 
     @property
-    def nano(self) -> int:
-        """Total charge in 1e-9 of the measure's unit."""
-        return sum(measurement.nano for measurement in self.measurements)
-
-    @property
-    def atto(self) -> int:
-        """Total δ of key selections, in 1e-18."""
-        return sum(measurement.atto for measurement in self.measurements)
+    def amount(self) -> Amount:
+        """Total charge; its δ is that of key selections."""
+        return Amount.total(measurement.amount for measurement in self.measurements)
 
     @property
     def loss(self) -> PrivacyLoss:
         """The whole plan's loss to any one privacy unit."""
-        return charged_loss(self.nano, atto=self.atto, measure=self.dataset.measure)
+        return self.amount.loss(self.dataset.measure)
+
+    @property
+    def events_json(self) -> str:
+        """Canonical JSON of the events, which the ledger stores beside the charge."""
+        events = (measurement.event for measurement in self.measurements)
+        return study_events_json(events, measure=self.dataset.measure)
 
     def to_json(self) -> Json:
         """Return the plan as JSON; :func:`confide.statistics.read_plan` reads it back."""
@@ -284,26 +297,6 @@ class Plan:
     def mechanisms(self, statistic: str) -> dict[str, Mechanism]:
         """Return the noise of each question of one statistic."""
         return {m.name: m.mechanism for m in self.of(statistic)}
-
-
-def charged_loss(nano: int, *, atto: int, measure: Measure) -> PrivacyLoss:
-    """Return the loss that a charge stands for.
-
-    Args:
-        nano: In 1e-9 of ε or ρ.
-        atto: δ, in 1e-18.
-        measure: Of the ledger.
-    """
-    amount, delta = Fraction(nano, NANO), Fraction(atto, ATTO)
-    match measure:
-        case Measure.ZCDP:
-            return ZeroConcentratedDP(rho=amount, delta=delta)
-        case Measure.PURE if delta == 0:
-            return PureDP(epsilon=amount)
-        case Measure.PURE:
-            return ApproxDP(epsilon=amount, delta=delta)
-        case _:
-            assert_never(measure)
 
 
 def _require_bytes(name: str, text: str, *, most: int) -> None:

@@ -54,7 +54,7 @@ def _claim(plan: Priced, *, analyst: str) -> PolicyClaim:
         tier=study.tier,
         project=study.project,
         release=study.release,
-        nano=plan.nano,
+        nano=plan.amount.nano,
         audience=study.audience,
     )
 

@@ -1,12 +1,14 @@
-"""What is submitted for approval: a plan, as those who decide will see it.
+"""What is asked for a plan: a charge of the ledger, and an approval of those who decide.
 
 *Privacy:* made of the plan, which holds public facts alone.
 """
 
-from confide.budget.amount import Amount
+from confide.budget.ledger import ChargeRequest, Step
 from confide.budget.workflow.submission import Asked
 from confide.plans.canonical import canonical_bytes
+from confide.plans.events import study_events_json
 from confide.plans.plan import Priced
+from confide.privacy.amount import Amount
 
 
 def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
@@ -26,5 +28,36 @@ def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
         release=plan.study.release,
         note=note,
         revises=revises,
-        amount=Amount(nano=plan.nano, delta_atto=plan.atto),
+        amount=plan.amount,
+    )
+
+
+def charge_request(
+    plan: Priced, *, analyst: str, request_key: str, step: Step | None = None
+) -> ChargeRequest:
+    """Return what is charged for a plan; nothing for a step of one that was charged before.
+
+    Args:
+        plan: Of a study or a job.
+        analyst: Who asks.
+        request_key: Under which a retry finds the same answer.
+        step: Periods of a growing release that it publishes, or rounds of a job.
+    """
+    free = step is not None and step.continues is not None
+    dataset = plan.dataset
+    return ChargeRequest(
+        analyst=analyst,
+        request_key=request_key,
+        plan_digest=plan.digest(),
+        lineage=dataset.lineage,
+        unit=dataset.unit.entity,
+        adjacency=dataset.adjacency,
+        measure=dataset.measure,
+        amount=Amount(nano=0) if free else plan.amount,
+        events_json=study_events_json((), measure=dataset.measure) if free else plan.events_json,
+        plan_json=canonical_bytes(plan.to_json()).decode(),
+        step=step,
+        tier=plan.study.tier,
+        project=plan.study.project,
+        planned=plan.study.release,
     )

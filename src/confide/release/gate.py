@@ -29,13 +29,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import (
     ChargeRequest,
     Entry,
     Growth,
     Ledger,
-    Measure,
     Reservation,
     Step,
     StoredRelease,
@@ -52,13 +50,12 @@ from confide.noise.entropy import Entropy
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.canonical import canonical_bytes
-from confide.plans.events import events_json, free_json
 from confide.plans.growth import appended, continued, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.rounds.descent import next_ask
 from confide.plans.soundness.soundness import require_sound
+from confide.release.asking import charge_request
 from confide.release.certificate.certificate import guarantee_of
 from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
@@ -130,7 +127,7 @@ class Gate:
         step = None
         if stop is not None:
             step = Step(question=growing_question(plan), start=0, stop=stop)
-        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
+        request = charge_request(plan, analyst=analyst, request_key=request_key, step=step)
         return self._pass(plan, request, before=None, again=again, progress=progress)
 
     def advance(
@@ -176,7 +173,7 @@ class Gate:
         plan = continued(plan, before=opening)
         self._check_source(plan, progress=progress)
         self.rehearse(plan)
-        request = _request(plan, analyst=analyst, request_key=request_key, step=step)
+        request = charge_request(plan, analyst=analyst, request_key=request_key, step=step)
         return self._pass(plan, request, before=before, progress=progress)
 
     def _done(self, growth: Growth, *, stop: int) -> Entry | None:
@@ -329,25 +326,3 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
             return measurement.mechanism.select(secret, entropy=entropy)
         case _:
             raise UnsupportedError("The mechanism does not suit its aggregate.")
-
-
-def _request(
-    plan: Plan, *, analyst: str, request_key: str, step: Step | None = None
-) -> ChargeRequest:
-    free = step is not None and step.continues is not None
-    return ChargeRequest(
-        analyst=analyst,
-        request_key=request_key,
-        plan_digest=plan.digest(),
-        lineage=plan.dataset.lineage,
-        unit=plan.dataset.unit.entity,
-        adjacency=plan.dataset.adjacency,
-        measure=Measure(plan.dataset.measure.value),
-        amount=Amount(nano=0) if free else Amount(nano=plan.nano, delta_atto=plan.atto),
-        events_json=free_json(plan.dataset.measure) if free else events_json(plan),
-        plan_json=canonical_bytes(plan.to_json()).decode(),
-        step=step,
-        tier=plan.study.tier,
-        project=plan.study.project,
-        planned=plan.study.release,
-    )

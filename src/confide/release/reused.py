@@ -219,7 +219,7 @@ def _alike(
 ) -> tuple[Sequence[Sequence[ReusedSource]], str]:
     """Return the groups of releases that counted the same patients, best first; and why so few."""
     if dataset.patients:
-        ordered = sorted(sources, key=lambda each: (-each.noisy.plan.nano, each.entry))
+        ordered = sorted(sources, key=lambda each: (-each.noisy.plan.amount.nano, each.entry))
         return [[source] for source in ordered], OTHER_PATIENTS
     eras = sorted({source.era for source in sources}, key=lambda era: (era < 0, -era))
     return [[each for each in sources if each.era == era] for era in eras], OTHER_LISTS

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from confide.budget.accounts.book import Book
-from confide.budget.amount import LARGEST
 from confide.budget.chain.chain import canonical, row_hash, sign_head
 from confide.budget.integrity.anchor import Anchor
 from confide.errors import (
@@ -17,6 +16,7 @@ from confide.errors import (
     LedgerFrozenError,
     PolicyError,
 )
+from confide.privacy.amount import LARGEST
 from ledger_policies import ADA, BO, CY, DI, cap, policy, uncapped, with_people
 from ledgers import LINEAGE, TENTH, HandClock, SiteKey, open_ledger, released, request, terms, used
 

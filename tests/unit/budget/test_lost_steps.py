@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from confide.budget.accounts.book import Book
-from confide.budget.amount import Amount
 from confide.budget.growth import Step
 from confide.budget.integrity import inspection
 from confide.errors import BudgetExhaustedError, LedgerFrozenError, PolicyError
+from confide.privacy.amount import Amount
 from ledger_policies import cap, policy, uncapped
 from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, request, used
 from unit.budget.test_lost_rows import kept, put_back

@@ -35,7 +35,7 @@ def test_each_period_has_its_own_plan_and_the_same_period_the_same(clinic):
     assert january.digest() != february.digest()
     assert january.digest() == planned(clinic, "2026-01").digest()
     assert january.study.period == "2026-01"
-    assert january.nano == february.nano
+    assert january.amount.nano == february.amount.nano
 
 
 def test_every_statistic_is_cut_to_the_rows_of_the_period(clinic):
@@ -61,7 +61,7 @@ def test_each_month_is_its_own_charge_and_the_same_month_again_is_free(clinic, t
     workspace, march = open_study(clinic.study, period="2026-03")
     with workspace:
         lifetime = next(use for use in workspace.spent().scopes if use.scope.value == "lifetime")
-        assert lifetime.used == 2 * march.plan().nano
+        assert lifetime.used == 2 * march.plan().amount.nano
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "2026-02" in page
     assert "month of day" in page

@@ -38,6 +38,7 @@ MODEL = {
 }
 CLASSIFIER = MODEL | {
     "check_supervised_y_2d": SHAPES,
+    "check_classifier_data_not_an_array": NOT_LISTS,
     "check_classifiers_classes": DECLARED,
     "check_classifiers_train": NOT_LISTS,
     "check_classifiers_regression_target": DECLARED,

@@ -92,7 +92,7 @@ def test_a_module_learns_under_its_budget_and_says_what_it_cost(fitted):
     assert plan.loss.delta == Fraction(1, 10**6)
     assert plan.digest() == model.release_.answer.plan.digest()
     (opening, *parts) = charges(folder)
-    assert (opening.amount.nano, opening.amount.delta_atto) == (plan.nano, 10**12)
+    assert (opening.amount.nano, opening.amount.atto) == (plan.nano, 10**12)
     assert [each.amount.nano for each in parts] == [0, 0, 0]
     steps = [stage for stage in told if stage.startswith("step ")]
     assert "ε so far" in steps[0]
@@ -351,8 +351,8 @@ def test_a_training_and_a_model_in_rounds_share_one_ledger_of_rho(tmp_path):
     model = classifier(tmp_path, measure="zcdp", epsilon="1.5", lifetime="4", epochs=1)
     model.fit(X, y, patients=ids)
     logistic, opening, *parts = charges(tmp_path, measure="zcdp", lifetime="4")
-    assert logistic.amount.delta_atto == 0
-    assert opening.amount.delta_atto == 5 * 10**11
+    assert logistic.amount.atto == 0
+    assert opening.amount.atto == 5 * 10**11
     assert not any(each.amount.nano for each in parts)
     shown = model.certificate_["guarantee"]["equivalent"]
     assert Fraction(shown["delta"]) == Fraction(1, 10**6)
@@ -363,7 +363,8 @@ def test_a_training_and_a_model_in_rounds_share_one_ledger_of_rho(tmp_path):
 
 def test_a_sampled_training_costs_at_most_half_its_squared_epsilon_in_a_ledger_of_rho():
     from confide.noise.discrete_gaussian import DiscreteGaussian
-    from confide.plans.job import JobEvent, job_loss
+    from confide.plans.events import JobEvent
+    from confide.plans.job import job_loss
     from confide.privacy.measure import Measure
 
     delta = Fraction(1, 10**6)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from confide.errors import ContractError, InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.events import events_json, mechanism_loss, recompute
-from confide.plans.plan import NANO, Study
+from confide.plans.events import PrivacyEvent, recompute
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecast, least_nano, make_plan, mechanism_for
 from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
@@ -24,6 +24,7 @@ from confide.plans.pricing.calibrate_to_error import (
     met,
 )
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.amount import nano as on_grid
 from confide.privacy.measure import Measure
 from confide.statistics import (
@@ -213,12 +214,12 @@ def test_charges_add_up_to_at_most_the_total_for_any_shares(shares, nano, measur
             make_plan(asks, study=STUDY, dataset=to, nano=nano)
         return
     plan = make_plan(asks, study=STUDY, dataset=to, nano=nano)
-    assert plan.nano <= nano
+    assert plan.amount.nano <= nano
     if None in shares:
-        assert plan.nano >= nano - 2 * len(shares)  # no more than rounding is lost
-    loss = recompute(events_json(plan))
-    assert loss.nano <= plan.nano
-    assert loss.atto == plan.atto
+        assert plan.amount.nano >= nano - 2 * len(shares)  # no more than rounding is lost
+    loss = recompute(plan.events_json)
+    assert loss.nano <= plan.amount.nano
+    assert loss.atto == plan.amount.atto
 
 
 def test_three_thirds_of_a_cap_fit_into_it():
@@ -233,7 +234,7 @@ def test_three_thirds_of_a_cap_fit_into_it():
         )
         for _ in range(3)
     ]
-    assert cap - 3 < sum(plan.nano for plan in plans) <= cap
+    assert cap - 3 < sum(plan.amount.nano for plan in plans) <= cap
 
 
 def test_errors_come_first_and_the_rest_is_shared():
@@ -247,7 +248,7 @@ def test_errors_come_first_and_the_rest_is_shared():
         make_plan([rest, exact], study=STUDY, dataset=to, nano=least)
     with pytest.raises(ContractError, match="neither an error nor a total"):
         make_plan([rest, exact], study=STUDY, dataset=to, nano=None)
-    assert make_plan([exact], study=STUDY, dataset=to, nano=None).nano == least
+    assert make_plan([exact], study=STUDY, dataset=to, nano=None).amount.nano == least
 
 
 def test_nothing_is_bought_with_less_than_one_nano():
@@ -266,13 +267,12 @@ def test_the_noise_gives_exactly_what_is_charged(nano, measure):
     ):
         for question in statistic.questions(to):
             mechanism = mechanism_for(question, nano=nano, atto=0, dataset=to)
-            loss = mechanism_loss(
-                mechanism,
+            event = PrivacyEvent(
+                mechanism=mechanism,
                 l1=question.sensitivity.l1,
                 l2_squared=question.sensitivity.l2_squared,
-                measure=measure,
             )
-            assert loss == Fraction(nano, NANO)
+            assert event.nats(measure) == Fraction(nano, NANO)
 
 
 @settings(max_examples=100, deadline=None)
@@ -281,7 +281,7 @@ def test_a_key_selection_under_zcdp_is_charged_no_less_than_it_costs(nano):
     to = dataset(measure=Measure.ZCDP)
     (question,) = KeySelection(id="k", table="participants", key="city").questions(to)
     mechanism = mechanism_for(question, nano=nano, atto=10**11, dataset=to)
-    loss = mechanism_loss(mechanism, l1=1, l2_squared=1, measure=Measure.ZCDP)
+    loss = PrivacyEvent(mechanism=mechanism, l1=1, l2_squared=1).rho()
     assert Fraction(nano, NANO) * Fraction(99, 100) <= loss <= Fraction(nano, NANO)
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from confide.errors import ContractError, UnsupportedError
 from confide.plans.canonical import LARGEST_JSON, canonical_bytes, decode, digest, encode
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.plan import NANO, Plan, Study
+from confide.plans.plan import Plan, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.soundness.empty_cells import can_hold
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import (
     Count,

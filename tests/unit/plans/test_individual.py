@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from confide.attacks.audit.generated_schema import schema
 from confide.attacks.audit.searched import statistics_of_patients
 from confide.errors import ConfideError
-from confide.plans.events import mechanism_loss
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.individual import (
@@ -59,10 +58,7 @@ def test_whoever_moves_a_vector_as_far_as_claimed_pays_no_less_than_it_loses():
                 for charge in found:
                     seen[type(charge)] += 1
                     each, moved = charge.measurement, charge.measurement.sensitivity
-                    loss = mechanism_loss(
-                        each.mechanism, l1=moved.l1, l2_squared=moved.l2_squared,
-                        reach=moved.reach, set_reach=moved.set_reach, measure=plan.dataset.measure,
-                    )  # fmt: skip
+                    loss = each.event.nats(plan.dataset.measure)
                     largest = {
                         "l1": moved.l1,
                         "l1 squared": moved.l1**2,

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from confide.errors import InvalidParameterError
-from confide.privacy.amount import NANO, amount, atto, decimal_text, from_nano, nano, split
+from confide.privacy.amount import (
+    LARGEST,
+    NANO,
+    Amount,
+    amount,
+    atto,
+    decimal_text,
+    from_nano,
+    nano,
+    split,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +72,14 @@ def test_shares_of_nothing_are_refused(total: int, weights: tuple[int, ...]) -> 
 @pytest.mark.parametrize("steps", [1, 7, 10**9, 10**9 + 1, 2**62])
 def test_an_amount_is_read_as_it_was_written(steps: int) -> None:
     assert nano(decimal_text(steps, per_one=NANO)) == steps
+
+
+@pytest.mark.parametrize("nano", [-1, 1.0, True, LARGEST + 1, "1"])
+def test_amounts_are_whole_units_of_at_least_0(nano):
+    with pytest.raises(InvalidParameterError, match="Expected nano as an int"):
+        Amount(nano=nano)
+
+
+def test_an_amount_covers_another_only_in_both_parts():
+    assert Amount(nano=2, atto=1).covers(Amount(nano=1))
+    assert not Amount(nano=2).covers(Amount(nano=1, atto=1))

@@ -136,7 +136,7 @@ def test_plans_charges_and_refusals_are_the_same_for_data_without_the_person(hos
             plan = at.plan(PEOPLE, epsilon="0.5")
             with pytest.raises(ContractError) as refused:
                 at.release(at.plan({**PEOPLE, "table": "visits", "where": {"cost": {"from": 900}}}))
-            return plan.digest(), plan.nano, str(refused.value)
+            return plan.digest(), plan.amount.nano, str(refused.value)
 
     before = seen()
     forget(hospital, "4")

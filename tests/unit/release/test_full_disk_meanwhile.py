@@ -70,13 +70,13 @@ def test_a_failure_behind_a_row_leaves_an_open_workspace_able_to_go_on(
         if at == READING:
             with pytest.raises(BurnedError, match="its charge stays"):
                 ws.release(plan)
-            assert spent(ws) == plan.nano
+            assert spent(ws) == plan.amount.nano
             if once or isinstance(failure, OSError):  # who goes on stopping it hears nothing
                 assert ("its charge stays" if once else "may be charged") in note
             assert ws.release(plan, request="anew").noisy
         else:
             assert ws.release(plan).noisy
-            assert spent(ws) == plan.nano
+            assert spent(ws) == plan.amount.nano
             assert ("its answer is stored" in note) == (
                 at == PUBLISHED or (at == COMMITTED and once)
             )
@@ -102,7 +102,7 @@ def test_a_row_that_the_database_had_no_room_for_leaves_it_able_to_go_on(clinic,
         else:
             assert ("its answer is stored" in note) == (at == PUBLISHED)
             assert ws.release(plan).noisy
-        assert spent(ws) == plan.nano
+        assert spent(ws) == plan.amount.nano
         ws.ledger.verify_chain()
 
 
@@ -115,6 +115,6 @@ def test_another_plan_is_not_held_up_by_a_charge_that_nobody_has(clinic, monkeyp
         ):
             ws.release(plan)
         ws.release(plan, request="another")
-        assert spent(ws) == plan.nano
+        assert spent(ws) == plan.amount.nano
         states = [entry.state for entry in ws.ledger.entries(ws.declared.dataset.lineage)]
         assert states == [State.CANCELLED, State.PUBLISHED]

@@ -122,7 +122,7 @@ def test_a_growing_release_ends_with_the_year_in_which_it_was_charged(tmp_path, 
         anew = ws.plan(counts("2028-02-29", since="2028-02-01"), rho="0.1")
         assert ws.release(anew, again=True).of("cases")
         year = next(s for s in ws.spent().scopes if s.period == "2027")
-        assert year.used == anew.nano
+        assert year.used == anew.amount.nano
 
 
 def test_it_goes_on_within_the_year_and_not_in_one_that_nobody_opened(tmp_path, clock):

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import confide
-from confide.budget.amount import Amount
 from confide.budget.growth import Growth, Step
 from confide.budget.ledger import ChargeRequest
 from confide.errors import (
@@ -23,6 +22,7 @@ from confide.errors import (
     ReleaseFailedError,
 )
 from confide.plans.growth import appended
+from confide.privacy.amount import Amount
 from confide.release.growing import growable
 from confide.release.verify.verify import verify
 from confide.report.pages.save import save
@@ -258,7 +258,7 @@ def test_the_ledger_refuses_a_step_that_is_out_of_order_or_of_another_question(f
 
 
 def _asking(ws: confide.Workspace, step: Step, *, key: str = "k") -> ChargeRequest:
-    from confide.plans.events import free_json
+    from confide.plans.events import study_events_json
 
     dataset = ws.declared.dataset
     return ChargeRequest(
@@ -270,7 +270,7 @@ def _asking(ws: confide.Workspace, step: Step, *, key: str = "k") -> ChargeReque
         adjacency=dataset.adjacency,
         measure=dataset.measure,
         amount=Amount(nano=0),
-        events_json=free_json(dataset.measure),
+        events_json=study_events_json((), measure=dataset.measure),
         plan_json="{}",
         step=step,
     )
@@ -420,9 +420,9 @@ def test_the_price_of_a_plan_does_not_depend_on_how_much_of_it_is_published(fold
     with confide.open(folder / "dataset.yaml") as ws:
         asked = {"error": {"within": 40}}
         early, late = (ws.plan(board(day, **asked)) for day in (10, 30))
-        assert early.nano == late.nano
+        assert early.amount.nano == late.amount.nano
         assert isinstance(early.statistics[0], RunningCounts)
-        assert early.nano > 0
+        assert early.amount.nano > 0
 
 
 def test_periods_are_not_charged_anew_unasked_after_a_run_that_asked_was_killed(folder):

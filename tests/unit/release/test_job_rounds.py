@@ -15,8 +15,8 @@ from confide.budget.growth import part_key
 from confide.budget.ledger import State, Step
 from confide.errors import BurnedError, InvalidParameterError, PolicyError, ReleaseFailedError
 from confide.learning.running import gate_of, planned, run_in_parts
+from confide.release.asking import charge_request
 from confide.release.jobs import job_rounds
-from confide.release.jobs.job_gate import job_request
 from confide.release.passage import BoughtAnswer
 from confide.release.verify.verify import verify
 from counting_job import ThreeParts, clinic
@@ -283,6 +283,6 @@ def test_nobody_goes_on_from_an_older_part(tmp_path):
         job = ThreeParts()
         plan, gate, opened = planned(ws, job), gate_of(ws), entries(ws)[0].number
         step = Step(question=plan.digest(), start=2, stop=3, continues=opened)
-        request = job_request(plan, analyst="a", request_key="again", step=step)
+        request = charge_request(plan, analyst="a", request_key="again", step=step)
         with pytest.raises(PolicyError, match="cannot go on"):
             gate.take(request, answer=lambda: BoughtAnswer(payload=b"x"), progress=lambda _: None)

@@ -192,8 +192,8 @@ def test_a_second_answer_is_averaged_in_by_its_precision(tmp_path):
     assert isinstance(answer, Summed)
     noises = [release.plan.measurements[0].mechanism.variance() for release in (first, more)]
     together = 1 / sum(1 / variance for variance in noises)
-    rho = sum(release.plan.nano for release in (first, more))
-    as_one = noises[0] * first.plan.nano / rho
+    rho = sum(release.plan.amount.nano for release in (first, more))
+    as_one = noises[0] * first.plan.amount.nano / rho
     assert together == pytest.approx(as_one, rel=1e-3)  # nothing is lost by asking twice
     for place, estimate in enumerate(found):
         values = [release.noisy.values[0][place] for release in (first, more)]

@@ -17,9 +17,10 @@ from confide.plans.contribution import question as ask
 from confide.plans.estimates import Covers
 from confide.plans.estimation.intervals import Component, noise_component
 from confide.plans.mechanisms import additive
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan, mechanism_for
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import AreaRate, read_plan
 from confide.statistics.area_rate.poisson import poisson_interval

@@ -15,12 +15,13 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.events import Loss, events_json, recompute
-from confide.plans.plan import NANO, Study
+from confide.plans.events import recompute
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecast, make_plan
 from confide.plans.pricing.calibrate_to_error import Within
 from confide.plans.soundness.soundness import require_sound
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO, Amount
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.gate import Gate
@@ -183,10 +184,10 @@ def test_under_pure_a_set_is_drawn_at_once_and_under_zcdp_many_features_are_peel
 def test_the_charge_is_recomputed_from_the_stored_events():
     for to, statistic in itertools.product((PURE, ZCDP), (WARDS, replace(WARDS, size=2), MARKERS)):
         plan = priced(statistic, to=to, nano=NANO // 3)
-        found = recompute(events_json(plan))
+        found = recompute(plan.events_json)
         assert found.atto == 0
-        assert 0.99 * plan.nano <= found.nano <= plan.nano
-    assert found != Loss(nano=0, atto=0)
+        assert 0.99 * plan.amount.nano <= found.nano <= plan.amount.nano
+    assert found != Amount(nano=0)
 
 
 @pytest.mark.parametrize("to", [PURE, ZCDP], ids=["pure", "zcdp"])

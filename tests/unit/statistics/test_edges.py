@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Mechanism, Statistic
+from confide.plans.plan import Statistic
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics import Count, Histogram, Mean, Proportion, Quantiles, Sum, Variance

@@ -8,8 +8,8 @@ import pytest
 
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.estimates import Estimate
-from confide.plans.plan import NANO
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import (
     Count,

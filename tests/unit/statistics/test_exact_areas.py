@@ -7,9 +7,10 @@ import pytest
 
 from areas import land
 from confide.plans.contribution import Counted, PerPatient
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engines.duckdb import open_engine

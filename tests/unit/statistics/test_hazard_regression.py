@@ -10,9 +10,10 @@ import pytest
 from cohorts import release_of
 from confide.drawing.words import load_words
 from confide.errors import ContractError
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
+from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.report.charts.chart import evaluations
 from confide.rows.relational.descent import DescentRows

@@ -12,9 +12,10 @@ from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.contribution import Counted, PerPatient
 from confide.plans.estimation.intervals import Component, noise_component, quantile
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import Hierarchy, read_plan
 from confide.statistics.hierarchy.least_squares import Tree, consistent, spreads

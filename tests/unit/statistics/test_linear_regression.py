@@ -10,9 +10,10 @@ import pytest
 from confide.errors import ContractError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.contribution import PerPatient
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import LinearRegression, read_plan
 from confide.statistics.regression.least_squares import fit, relative_noise
@@ -169,7 +170,7 @@ def test_a_patient_at_a_corner_of_the_box_loses_what_the_measurements_add_up_to(
         for m in plan.measurements
     )
     assert float(joint) == pytest.approx(0.1, rel=0.02)  # centres of odd ranges are half a step off
-    assert joint <= Fraction(plan.nano, NANO)
+    assert joint <= Fraction(plan.amount.nano, NANO)
 
 
 def test_sums_with_the_outcome_get_twice_the_budget_of_the_others():

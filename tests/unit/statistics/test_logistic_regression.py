@@ -9,11 +9,12 @@ import pytest
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.rounds.descent import next_ask
 from confide.plans.rounds.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.relational.descent import DescentRows

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecast, make_plan
 from confide.plans.rounds.descent import next_ask
 from confide.plans.rounds.model_fit import fitted
+from confide.privacy.amount import NANO
 from confide.rows.relational.descent import DescentRows
 from confide.statistics.logistic.evaluation import ScoreHistogram, concordance
 from confide.statistics.logistic.feasibility import Planned, feasibility, planned

@@ -19,12 +19,13 @@ from classes_world import (
 )
 from confide.errors import ContractError, UnboundedError, UnknownNameError
 from confide.plans.contribution import PerPatient
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.rounds.classes import basis, gaussian_shares, joined, spread_out
 from confide.plans.rounds.marginal import gaussian_curvature
 from confide.plans.rounds.model_fit import DROWNED, fitted_classes
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.statistics import MultinomialRegression, read_plan
 from confide.tables.aggregates.descent_terms import Family

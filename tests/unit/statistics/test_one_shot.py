@@ -9,12 +9,13 @@ import pytest
 
 from classes_world import CLASSES
 from confide.errors import ContractError, InvalidParameterError
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.rounds.descent import AskMoments, AskScores, next_ask
 from confide.plans.rounds.model_fit import fitted
 from confide.plans.rounds.one_shot import discriminant, one_look_is_better
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.relational.descent import DescentRows
 from confide.statistics import PoissonRegression, read_plan

@@ -10,9 +10,10 @@ import pytest
 from confide.errors import ContractError, UnboundedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.contribution import PerPatient
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.statistics import Series
 from confide.statistics.series.spec import Budget, SeriesOf

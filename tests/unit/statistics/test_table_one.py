@@ -11,9 +11,10 @@ import pytest
 from confide.errors import ContractError
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Covers
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.noisy import NoisyAggregates, read_payload

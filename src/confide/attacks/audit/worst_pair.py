@@ -25,10 +25,11 @@ from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
+from confide.noise.mechanism import Mechanism
 from confide.noise.set_selection import SetSelection
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive
-from confide.plans.plan import Mechanism, Noisy, Plan, Question, Statistic, Study
+from confide.plans.plan import Noisy, Plan, Question, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency

@@ -12,7 +12,6 @@ from confide.budget.accounts.awaited import NOTHING, Awaited
 from confide.budget.accounts.counter import Counter, charge_of
 from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.accounts.rolling import Rolling
-from confide.budget.amount import LARGEST, Amount
 from confide.budget.ledger import Charge, LedgerTerms
 from confide.budget.policy.adoption import Adopted
 from confide.budget.policy.counters import (
@@ -32,6 +31,7 @@ from confide.budget.policy.counters import (
 )
 from confide.budget.policy.policy import Policy, Window
 from confide.errors import LedgerFrozenError
+from confide.privacy.amount import LARGEST, Amount
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@
 import functools
 from dataclasses import dataclass
 
-from confide.budget.amount import LARGEST
 from confide.budget.ledger import Charge, Scope, ScopeSpent
 from confide.budget.policy.counters import HeldCap
+from confide.privacy.amount import LARGEST
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ class Growths(dict[int, Growth]):
         else:
             growth = self[step.continues]
             problem = growth.problem(step, lineage=entry.lineage) or over
-            if problem or entry.amount.nano or entry.amount.delta_atto:
+            if problem or entry.amount.nano or entry.amount.atto:
                 raise LedgerFrozenError(f"Row {entry.number} continues a release that it may not.")
         self[growth.opened] = growth.reserved(entry.number)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from confide.budget.accounts.request_row import read_off
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import Event
 from confide.budget.growth import step_of
 from confide.budget.ledger import Charge, ChargeRequest, Entry, Measure, State
 from confide.budget.policy.counters import Occasion
+from confide.privacy.amount import Amount
 
 Key = tuple[str, str, str]
 PLAN, STUDY, SNAPSHOT, GROWTH = "plan", "study", "snapshot", "growth"
@@ -194,7 +194,7 @@ def entry_of(
         request_key=fields["request-key"],
         plan_digest=fields["plan-digest"],
         measure=measure,
-        amount=Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"])),
+        amount=Amount(nano=int(fields["nano"]), atto=int(fields["delta-atto"])),
         charges=charges,
         state=state,
         **read_off(fields["plan"]),

@@ -14,10 +14,10 @@ from typing import Any
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.awaited import NOTHING, Awaited
 from confide.budget.accounts.lost_terms import NOTHING_TOLD, Told, go_on_with, told_of
-from confide.budget.amount import LARGEST
 from confide.budget.policy.counters import group_of, year_of
 from confide.budget.workflow.acts import NAMED
 from confide.errors import LedgerFrozenError
+from confide.privacy.amount import LARGEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def row_fields(
         "request-key": request.request_key,
         "plan-digest": request.plan_digest,
         "nano": str(request.amount.nano),
-        "delta-atto": str(request.amount.delta_atto),
+        "delta-atto": str(request.amount.atto),
         "events": request.events_json,
         "plan": request.plan_json,
         "year": str(when.year),

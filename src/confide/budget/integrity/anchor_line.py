@@ -10,10 +10,10 @@ import re
 from typing import NamedTuple
 
 from confide.budget.accounts.account_record import caps_json, caps_of
-from confide.budget.amount import LARGEST
 from confide.budget.chain.chain import DOMAIN, SignedHead, canonical, head_of
 from confide.budget.ledger import TERMS
 from confide.budget.policy.counters import KINDS, kind_of, year_of
+from confide.privacy.amount import LARGEST
 
 _LONGEST_NAME = 1536  # of a counter, in bytes: more than any has, and what PostgreSQL indexes
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from confide.budget.accounts.book import Book
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
 from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.errors import LedgerFrozenError, VerificationError
+from confide.privacy.amount import Amount
 
 _WENT_ON = "unfrozen"
 

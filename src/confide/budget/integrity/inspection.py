@@ -15,7 +15,6 @@ from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
 from confide.budget.accounts.lost_lineages import terms_told_before
 from confide.budget.accounts.lost_terms import Told, changed_terms, told_terms
-from confide.budget.amount import LARGEST, Amount
 from confide.budget.chain.chain import Event, SignedHead, Signer
 from confide.budget.chain.garbage import uncollected
 from confide.budget.chain.signatures import Gathered, Signature
@@ -46,6 +45,7 @@ from confide.budget.integrity.lost_rows import (
 from confide.budget.policy.counters import group_of, shares
 from confide.budget.stores.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
+from confide.privacy.amount import LARGEST, Amount
 
 TOLD = 10_000
 """Rows after which somebody who waits is told."""

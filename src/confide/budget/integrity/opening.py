@@ -11,7 +11,6 @@ the whole ledger instead, and freezes it with what it finds then.
 
 from collections.abc import Callable, Sequence
 
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import SignedHead, is_signed
 from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.book_head import is_head_signed, unsigned_head
@@ -19,6 +18,7 @@ from confide.budget.integrity.checkpoint import CheckpointBasis, read_basis, sig
 from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.budget.stores.store import Store
 from confide.errors import LedgerFrozenError
+from confide.privacy.amount import Amount
 
 
 def look(

@@ -24,8 +24,8 @@ import datetime as dt
 import functools
 from dataclasses import dataclass
 
-from confide.budget.amount import LARGEST, Amount
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
+from confide.privacy.amount import LARGEST, Amount
 
 RELEASE = "release"
 LIFETIME = Window.LIFETIME.value
@@ -136,7 +136,7 @@ def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
         100000000
     """
     found = dict.fromkeys(_names(when), amount.nano)
-    found[DELTA] = amount.delta_atto
+    found[DELTA] = amount.atto
     return found
 
 

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confide.budget.amount import Amount
 from confide.budget.chain.chain import canonical, is_valid
+from confide.privacy.amount import Amount
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
@@ -118,7 +118,7 @@ class Asked:
         }
         if self.amount is not None:
             fields["nano"] = str(self.amount.nano)
-            fields["delta-atto"] = str(self.amount.delta_atto)
+            fields["delta-atto"] = str(self.amount.atto)
         return fields
 
 
@@ -140,7 +140,7 @@ def asked_of(fields: dict[str, Any]) -> Asked:
 def _amount_of(fields: dict[str, Any]) -> Amount | None:
     if "nano" not in fields:
         return None
-    return Amount(nano=int(fields["nano"]), delta_atto=int(fields["delta-atto"]))
+    return Amount(nano=int(fields["nano"]), atto=int(fields["delta-atto"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

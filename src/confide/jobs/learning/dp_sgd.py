@@ -33,7 +33,7 @@ from typing import ClassVar, assert_never
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.learning.poisson_sampler import PoissonSampler
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.job import JobEvent
+from confide.plans.events import JobEvent
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.accounting.sampled_gaussian import (
     SampledSteps,

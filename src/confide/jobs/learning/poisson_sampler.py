@@ -23,7 +23,7 @@ from confide.errors import InvalidParameterError
 from confide.noise.bernoulli import bernoulli, share
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.entropy import Entropy
-from confide.plans.job import JobEvent
+from confide.plans.events import JobEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

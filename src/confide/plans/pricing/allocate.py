@@ -30,20 +30,13 @@ from typing import assert_never
 from confide.errors import ContractError, InvalidParameterError, concerning
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
-from confide.plans.plan import (
-    DEFAULT_LEVEL,
-    Measurement,
-    Mechanism,
-    Plan,
-    Question,
-    Statistic,
-    Study,
-)
+from confide.plans.plan import DEFAULT_LEVEL, Measurement, Plan, Question, Statistic, Study
 from confide.plans.pricing.calibrate_to_error import ErrorTarget, met
 from confide.plans.soundness.circular import require_explained_by_others
 from confide.plans.soundness.coarse_times import coarse_time_notes

@@ -23,7 +23,6 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.events import mechanism_loss
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.tables.aggregates.shapes import Keyed, Ranked
@@ -67,16 +66,7 @@ def require_sound(plan: Plan) -> None:
 def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
     if not _suits(measurement, plan=plan):
         return True
-    moved = measurement.sensitivity
-    loss = mechanism_loss(
-        measurement.mechanism,
-        l1=moved.l1,
-        l2_squared=moved.l2_squared,
-        reach=moved.reach,
-        set_reach=moved.set_reach,
-        measure=plan.dataset.measure,
-    )
-    return loss > Fraction(measurement.nano, NANO)
+    return measurement.event.nats(plan.dataset.measure) > Fraction(measurement.nano, NANO)
 
 
 def _suits(measurement: Measurement, *, plan: Plan) -> bool:

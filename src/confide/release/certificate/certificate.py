@@ -24,12 +24,13 @@ from confide.budget.ledger import Charge, Entry, Scope
 from confide.errors import InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Measurement, Mechanism, Plan, Priced
+from confide.plans.plan import Measurement, Plan, Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss

@@ -88,7 +88,7 @@ def _delta(stated: HazardFacts) -> Finding:
     dataset = stated.plan.dataset
     if not isinstance(stated.shown, ApproxDP) or stated.shown.delta == 0:
         return HazardStatus.NOT_APPLICABLE, "δ = 0"
-    if stated.plan.atto == 0 and dataset.measure is Measure.ZCDP:
+    if stated.plan.amount.atto == 0 and dataset.measure is Measure.ZCDP:
         return (
             HazardStatus.HANDLED,
             "zCDP bounds the loss for every δ at once; none is a chance to fail",

@@ -8,13 +8,14 @@ from typing import assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.house_rule import NoisyFile
-from confide.plans.plan import Measurement, Mechanism, Plan, Study
+from confide.plans.plan import Measurement, Plan, Study
 from confide.plans.soundness.count_limits import limits
 from confide.plans.soundness.cuts import may_cut
 from confide.plans.soundness.small_cells import counts_cells, expectations

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from confide.budget.ledger import StoredRelease
 from confide.plans.canonical import Json, canonical_bytes, encode
-from confide.plans.job import JobEvent
+from confide.plans.events import JobEvent
 from confide.regular_file import tell_day_alone, write_bytes
 from confide.release.certificate.authority import NO_AUTHORITY, Authority
 from confide.release.certificate.certificate import Issuer, data_of, guarantee_of, signed, stated

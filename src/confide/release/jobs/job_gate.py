@@ -21,21 +21,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from confide.budget.amount import Amount
 from confide.budget.ledger import (
     ChargeRequest,
     Entry,
     Ledger,
     Reservation,
-    Step,
     StoredRelease,
 )
 from confide.budget.per_patient.caps import patient_caps
 from confide.errors import ContractError
 from confide.noise.entropy import Entropy
-from confide.plans.canonical import canonical_bytes
-from confide.plans.events import free_json
-from confide.plans.job import Job, JobPlan, job_events_json, require_sound_job
+from confide.plans.job import Job, JobPlan, require_sound_job
+from confide.release.asking import charge_request
 from confide.release.certificate.certificate import guarantee_of
 from confide.release.jobs.job_answer import JobAnswer
 from confide.release.passage import Answering, BoughtAnswer, Passage
@@ -110,7 +107,7 @@ class JobGate:
             files = job.run(rows, plan=plan, entropy=self.entropy, progress=progress)
             return BoughtAnswer(payload=JobAnswer(plan=plan, files=files).payload())
 
-        request = job_request(plan, analyst=analyst, request_key=request_key)
+        request = charge_request(plan, analyst=analyst, request_key=request_key)
         return self.take(request, answer=answer, progress=progress)
 
     def check(self, job: Job, *, plan: JobPlan, progress: Callable[[str], None]) -> None:
@@ -170,28 +167,4 @@ def _leaves_out() -> ContractError:
         "The policy leaves patients out whose own budget is spent, and a job would charge every "
         "patient for all that it costs.",
         hint="Run jobs in a lineage whose policy has no cap of a patient with enforce: drop.",
-    )
-
-
-def job_request(
-    plan: JobPlan, *, analyst: str, request_key: str, step: Step | None = None
-) -> ChargeRequest:
-    """Return what is charged for a job; nothing for a step of one that was charged before."""
-    free = step is not None and step.continues is not None
-    amount = Amount(nano=0) if free else Amount(nano=plan.nano, delta_atto=plan.atto)
-    return ChargeRequest(
-        analyst=analyst,
-        request_key=request_key,
-        plan_digest=plan.digest(),
-        lineage=plan.lineage,
-        unit=plan.unit.entity,
-        adjacency=plan.adjacency,
-        measure=plan.dataset.measure,
-        amount=amount,
-        events_json=free_json(plan.dataset.measure) if free else job_events_json(plan),
-        plan_json=canonical_bytes(plan.to_json()).decode(),
-        step=step,
-        tier=plan.study.tier,
-        project=plan.study.project,
-        planned=plan.study.release,
     )

@@ -37,8 +37,9 @@ from confide.budget.ledger import Step, StoredRelease
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan
+from confide.release.asking import charge_request
 from confide.release.jobs.job_answer import JobAnswer, read_answer
-from confide.release.jobs.job_gate import JobGate, job_request
+from confide.release.jobs.job_gate import JobGate
 from confide.release.passage import BoughtAnswer
 from confide.release.quiet import no_warnings
 from confide.release.site.seal import sealed, stop_of
@@ -122,7 +123,7 @@ def _released(
 ) -> StoredRelease:
     gate.check(job, plan=plan, progress=progress)
     question = plan.digest()
-    opening = job_request(
+    opening = charge_request(
         plan,
         analyst=analyst,
         request_key=request_key,
@@ -153,7 +154,7 @@ def _released(
             if stop_of(broken) is not None:
                 raise
             made = broken
-        request = job_request(
+        request = charge_request(
             plan,
             analyst=analyst,
             request_key=part_key(opened, part=part),

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-from confide.budget.amount import Amount
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.stores.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
-from confide.plans.job import is_job_events, recompute_job
 from confide.release.site.keys import SigningKey, read_order_key
 from confide.release.site.ledger_pin import FolderSite
 
@@ -34,18 +32,9 @@ def site_ledger(
         open_store(place or SQLitePlace(), folder=folder),
         anchor=anchor or folder / ANCHOR,
         signer=signer,
-        recompute=recomputed,
+        recompute=recompute,
         site=FolderSite(folder),
     )
-
-
-def recomputed(events: str) -> Amount:
-    """Return what events charge, computed again from their JSON text."""
-    if is_job_events(events):
-        nano, atto = recompute_job(events)
-        return Amount(nano=nano, delta_atto=atto)
-    loss = recompute(events)
-    return Amount(nano=loss.nano, delta_atto=loss.atto)
 
 
 def site_patients(folder: Path, *, lineage: str) -> PatientStore:

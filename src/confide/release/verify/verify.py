@@ -260,7 +260,7 @@ def _other_software(certificate: Json) -> str:
 
 def _charges(certificate: Json, plan: Plan) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once."""
-    nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)
+    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
     return charges_check(certificate, nano=nano, atto=atto, grown=grown_to(plan) is not None)
 
 

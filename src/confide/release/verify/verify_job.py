@@ -60,7 +60,7 @@ def job_checks(
         wrong = first_difference(certificate.get(name), follows=part, line=name)
         yield Check(name=name, holds=wrong is None, detail="" if wrong is None else told(wrong))
     yield _entry(certificate, answer, known=follows.keys() | STATED)
-    nano, atto = Fraction(plan.nano, NANO), Fraction(plan.atto, ATTO)
+    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
     yield charges_check(certificate, nano=nano, atto=atto, grown=True)
     yield from file_checks(follows["outputs"], certificate=certificate, folder=folder)
 

@@ -71,11 +71,11 @@ def alternatives(plan: Plan) -> tuple[Alternative, ...]:
         case _:
             assert_never(dataset.adjacency)
     changed = replace(dataset, adjacency=adjacency)
-    found.append(_again(other, plan, dataset=changed, nano=plan.nano))
+    found.append(_again(other, plan, dataset=changed, nano=plan.amount.nano))
     if dataset.unit.entity is Entity.PATIENT:
         weaker = replace(dataset, unit=replace(dataset.unit, entity=Entity.EVENT))
         free = replace(plan, statistics=tuple(map(_unbounded, plan.statistics)))
-        found.append(_again(Other.EVENT, free, dataset=weaker, nano=plan.nano))
+        found.append(_again(Other.EVENT, free, dataset=weaker, nano=plan.amount.nano))
     return tuple(found)
 
 
@@ -91,11 +91,11 @@ def _scaled(plan: Plan, *, factor: Fraction) -> int:
     """Return the charge, in 1e-9, at which the ε that is shown is ``factor`` times the plan's."""
     match plan.dataset.measure:
         case Measure.PURE:
-            return int(plan.nano * factor)
+            return int(plan.amount.nano * factor)
         case Measure.ZCDP:
             delta = plan.dataset.delta
             epsilon = shown_at(plan.loss, delta=delta).epsilon * factor
-            return int(rho_for(epsilon, delta=delta - Fraction(plan.atto, ATTO)) * NANO)
+            return int(rho_for(epsilon, delta=delta - Fraction(plan.amount.atto, ATTO)) * NANO)
         case _:
             assert_never(plan.dataset.measure)
 
@@ -109,7 +109,7 @@ def _again(other: Other, plan: Plan, *, dataset: Dataset, nano: int) -> Alternat
         asks.append(
             Ask(
                 statistic=statistic,
-                share=Fraction(sum(each.nano for each in measured), plan.nano),
+                share=Fraction(sum(each.nano for each in measured), plan.amount.nano),
                 delta=Fraction(atto, ATTO) if atto else None,
             )
         )

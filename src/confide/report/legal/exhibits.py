@@ -261,7 +261,7 @@ def entries_table(scribe: Scribe) -> TextTable:
     for each in scribe.subject.entries:
         amount = each.entry.amount
         charged = each.entry.state not in NOT_CHARGED
-        loss = loss_of(amount.nano, atto=amount.delta_atto, dataset=dataset) if charged else None
+        loss = loss_of(amount, dataset=dataset) if charged else None
         rows.append(
             (
                 str(each.entry.number),

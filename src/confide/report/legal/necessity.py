@@ -17,6 +17,7 @@ from confide.plans.pricing.calibrate_to_error import (
     Within,
     WithinShare,
 )
+from confide.privacy.amount import Amount
 from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
 from confide.report.legal.beliefs import PRIORS, advantage, posterior
 from confide.report.legal.document import Note, StatedField, TextTable
@@ -42,12 +43,13 @@ def asked_table(scribe: Scribe) -> TextTable:
 
 def _asked(statistic: Statistic, ask: Ask | None, *, plan: Plan, scribe: Scribe) -> tuple[str, ...]:
     dataset, measured = plan.dataset, plan.of(statistic.id)
-    atto = sum(each.atto for each in measured)
-    spent = loss_of(sum(each.nano for each in measured), atto=atto, dataset=dataset)
+    cost = Amount.total(each.amount for each in measured)
+    spent = loss_of(cost, dataset=dataset)
     expected = _forecast(plan, statistic)
     least = None
     if ask is not None and ask.error is not None:
-        least = loss_of(least_nano(ask, dataset=dataset), atto=atto, dataset=dataset)
+        asked = Amount(nano=least_nano(ask, dataset=dataset), atto=cost.atto)
+        least = loss_of(asked, dataset=dataset)
     return (
         statistic_title(statistic, plan=plan, scribe=scribe),
         _target(ask.error, expected, scribe=scribe) if ask and ask.error else _no_target(scribe),

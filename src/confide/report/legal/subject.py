@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
 from confide.plans.canonical import Json
-from confide.plans.plan import Plan, charged_loss
+from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import Ask
+from confide.privacy.amount import Amount
 from confide.privacy.loss import PrivacyLoss
 from confide.release.certificate.software import software
 from confide.report.legal.audited import AuditResults
@@ -204,24 +205,20 @@ def of_year(
         period=str(year),
         lines=tuple(line for line in spent_lines(spent) if line.period in ("", str(year))),
         loss=loss_of(
-            max(counted.used, told),  # a year that was opened early holds requests of before
-            atto=sum(amount.delta_atto for amount in charged) + lost_atto,
+            Amount(
+                nano=max(counted.used, told),  # a year opened early holds requests of before
+                atto=sum(amount.atto for amount in charged) + lost_atto,
+            ),
             dataset=dataset,
         ),
         file=file,
         software=software(),
         entries=within,
-        lost=loss_of(counted.lost, atto=lost_atto, dataset=dataset),
+        lost=loss_of(Amount(nano=counted.lost, atto=lost_atto), dataset=dataset),
         audit=audit,
     )
 
 
-def loss_of(nano: int, *, atto: int, dataset: Dataset) -> PrivacyLoss | None:
-    """Return the loss that charges of a data set add up to; None for no charge.
-
-    Args:
-        nano: In 1e-9 of the measure's unit.
-        atto: δ of key selections, in 1e-18.
-        dataset: Whose measure holds.
-    """
-    return charged_loss(nano, atto=atto, measure=dataset.measure) if nano else None
+def loss_of(amount: Amount, *, dataset: Dataset) -> PrivacyLoss | None:
+    """Return the loss that charges of a data set add up to; None for no charge."""
+    return amount.loss(dataset.measure) if amount.nano else None

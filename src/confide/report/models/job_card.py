@@ -16,7 +16,7 @@ from confide.drawing.markdown import plain
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.job import JobEvent
+from confide.plans.events import JobEvent
 from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.facts import expression_text
 from confide.release.jobs.job_certificate import JobRelease, outputs

@@ -19,10 +19,11 @@ from confide.drawing.population import made_of, present_in, read_by
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.plan import Measurement, Mechanism, Plan, Statistic
+from confide.plans.plan import Measurement, Plan, Statistic
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.degrees import DegreeBounds, How
 from confide.tables.aggregates.shapes import Sums

@@ -263,7 +263,7 @@ def planned_lines(plan: Plan, *, spent: Spent) -> Iterator[ChargeLine]:
     """Yield what the plan would do to each cap that is set."""
     for scope in spent.scopes:
         delta = scope.scope is Scope.LIFETIME_DELTA
-        amount = plan.atto if delta else plan.nano
+        amount = plan.amount.atto if delta else plan.amount.nano
         if not (delta and amount == 0):
             yield from _line(scope, amount=amount)
 

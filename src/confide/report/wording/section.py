@@ -14,8 +14,8 @@ from confide.drawing.numbers import epsilon_text, percent
 from confide.drawing.population import about
 from confide.drawing.words import Words
 from confide.plans.estimates import PATIENTS_LEFT_OUT, Covers
-from confide.plans.plan import Plan, Statistic, charged_loss
-from confide.privacy.amount import NANO
+from confide.plans.plan import Plan, Statistic
+from confide.privacy.amount import NANO, Amount
 from confide.privacy.loss import PrivacyLoss
 from confide.report.wording.bounding import bounded, kept_text
 from confide.report.wording.cut import cut_text
@@ -136,11 +136,7 @@ def headline(cells: Sequence[Cell], *, kind: Kind, words: Words) -> str:
 def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
     """Return the loss of one statistic taken by itself."""
     measurements = plan.of(statistic.id)
-    return charged_loss(
-        sum(m.nano for m in measurements),
-        atto=sum(m.atto for m in measurements),
-        measure=plan.dataset.measure,
-    )
+    return Amount.total(m.amount for m in measurements).loss(plan.dataset.measure)
 
 
 def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
@@ -151,7 +147,7 @@ def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     return (
         words.say(
             "cost.share",
-            share=percent(Fraction(nano, plan.nano)),
+            share=percent(Fraction(nano, plan.amount.nano)),
             letter=plan.dataset.measure.letter,
             amount=epsilon_text(Fraction(nano, NANO)),
         ),

@@ -206,7 +206,7 @@ def _year(dataset: Path, *, year: int, audit: AuditResults | None) -> LegalSubje
         lineage = declared.dataset.lineage
         entries, spent = ledger.entries(lineage), ledger.spent(lineage)
         within = (e for e in entries if e.at.startswith(f"{year:04d}-"))
-        told = sum(e.amount.delta_atto for e in entries if e.state not in NOT_CHARGED)
+        told = sum(e.amount.atto for e in entries if e.state not in NOT_CHARGED)
         return of_year(
             year,
             dataset=declared.dataset,

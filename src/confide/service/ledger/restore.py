@@ -11,10 +11,11 @@ from confide.budget.stores.place import open_store, set_aside_broken
 from confide.errors import LedgerFrozenError
 from confide.files.dataset import read_dataset
 from confide.files.public.private_places import WORKSPACE
+from confide.plans.events import recompute
 from confide.release.site.commitment import put_back as put_openings_back
 from confide.release.site.keys import read_signing_key, retired_keys
 from confide.release.site.ledger_pin import FolderSite
-from confide.release.site.site_ledger import ANCHOR, recomputed
+from confide.release.site.site_ledger import ANCHOR
 from confide.service.opening import open_ledger
 
 
@@ -68,7 +69,7 @@ def _restored(folder: Path, dataset: Path) -> Restored:
     inside = declared.base / WORKSPACE
     signer = read_signing_key(inside)
     keys = {name.removeprefix("ed25519:") for name in (signer.name, *retired_keys(inside))}
-    held = read_backup(folder, keys=keys, recompute=recomputed)
+    held = read_backup(folder, keys=keys, recompute=recompute)
     require_of(held, FolderSite(inside).ledger)
     broken = set_aside_broken(declared.ledger, folder=inside)
     store = open_store(declared.ledger, folder=inside)

@@ -8,9 +8,9 @@ from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.export import check_chain, read_chain, unlike
 from confide.errors import ContractError, VerificationError
 from confide.files.public.private_places import WORKSPACE
+from confide.plans.events import recompute
 from confide.regular_file import read_bytes
 from confide.release.site.keys import retired_keys
-from confide.release.site.site_ledger import recomputed
 from confide.service.opening import open_ledger
 from confide.service.reading.pinned import pinned_key, pinned_keys
 
@@ -86,7 +86,7 @@ def verify_export(path: Path, *, key: Path | None) -> WholeChain:
     trusted = pinned_key(keys, signer=signer) if keys else None
     book = check_chain(
         chain,
-        recompute=recomputed,
+        recompute=recompute,
         key=None if trusted is None else trusted.removeprefix("ed25519:"),
     )
     return WholeChain(

@@ -52,9 +52,9 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
     rows = []
     for use in spent.scopes:
         delta = use.scope is Scope.LIFETIME_DELTA
-        if delta and not use.cap and not planned.atto:
+        if delta and not use.cap and not planned.amount.atto:
             continue
-        this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+        this, per_one = (planned.amount.atto, ATTO) if delta else (planned.amount.nano, NANO)
         this = 0 if free else this
         after = None if use.cap is None else use.cap - use.used - this
         fits = after is None or after >= 0
@@ -95,12 +95,12 @@ def file_caps(declared: DeclaredDataset, *, planned: Plan) -> tuple[PlanCap, ...
         held = adopted(declared.policy).held()
     elif declared.caps is not None:
         held = caps_of_file(declared.caps)
-    return tuple(_cap(each, planned=planned) for each in held if each.units or planned.atto)
+    return tuple(_cap(each, planned=planned) for each in held if each.units or planned.amount.atto)
 
 
 def _cap(each: HeldCap, *, planned: Plan) -> PlanCap:
     delta = each.kind == Scope.LIFETIME_DELTA.value
-    this, per_one = (planned.atto, ATTO) if delta else (planned.nano, NANO)
+    this, per_one = (planned.amount.atto, ATTO) if delta else (planned.amount.nano, NANO)
     name = each.kind.replace("/", " ").replace("-", " ")
     return PlanCap(
         cap=f"{each.id} ({name})" if each.id else name,

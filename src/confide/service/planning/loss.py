@@ -45,7 +45,7 @@ def told_loss(plan: Plan) -> ToldLoss:
         unit=unit.value,
         adjacency=adjacency.value,
         measure=dataset.measure.value,
-        nano=str(plan.nano),
+        nano=str(plan.amount.nano),
         epsilon=f"{math.ceil(shown.epsilon * 10_000) / 10_000:.4f}",
         delta=f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
         text=f"{loss_text(shown, words=words)}: {told}",

@@ -134,7 +134,7 @@ def measured(each: Measurement, *, planned: Plan) -> Measured:
             because=sensitivity.because,
         ),
         noise=law_text(each.mechanism, grid=grid, words=words),
-        cost_share=f"{each.nano / planned.nano:.4f}",
+        cost_share=f"{each.nano / planned.amount.nano:.4f}",
         delta=f"{each.atto / 10**18:g}",
     )
 

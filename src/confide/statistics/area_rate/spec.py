@@ -27,11 +27,12 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, noise_component, quantile, share, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.area_rate.poisson import poisson_interval, rows_in_a_cell
 from confide.statistics.area_rate.preview import SizedArea, by_size, error_of

@@ -26,13 +26,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.consistency import Block, Consistent, Weights, whole_parts
 from confide.plans.estimation.intervals import median_error, noise_component, quantile
 from confide.plans.estimation.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys

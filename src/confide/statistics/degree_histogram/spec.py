@@ -27,11 +27,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import noise_component, score_interval
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.degrees import DegreeAggregate, DegreeBounds, How, degrees_bounded
 from confide.tables.relation import Relation

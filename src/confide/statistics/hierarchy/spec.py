@@ -32,11 +32,12 @@ from fractions import Fraction
 import numpy as np
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, PartForecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.hierarchy.least_squares import Spread, Tree, consistent, spreads
 from confide.statistics.hierarchy.shares import default_shares

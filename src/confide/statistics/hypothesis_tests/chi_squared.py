@@ -25,6 +25,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import (
@@ -35,7 +36,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.two_groups import categories
 from confide.statistics.hypothesis_tests.contingency import departures, independence

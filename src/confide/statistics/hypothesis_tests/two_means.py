@@ -24,12 +24,13 @@ from fractions import Fraction
 import numpy as np
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.estimation.student import student_width
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.two_groups import categories, two_groups
 from confide.statistics.hypothesis_tests.null_law import mixing

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
@@ -39,7 +40,7 @@ from confide.plans.estimation.rate_estimates import FoundRate, Publishing, basel
 from confide.plans.estimation.rates import RateCell, RateNoise, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per, step_of
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate

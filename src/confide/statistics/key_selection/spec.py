@@ -23,10 +23,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError, UnboundedError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import keyed, threshold
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
 from confide.tables.aggregates.keyed import KeyedAggregate

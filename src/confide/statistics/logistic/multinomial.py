@@ -27,10 +27,11 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of

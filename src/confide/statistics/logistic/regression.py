@@ -24,10 +24,11 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import fitted

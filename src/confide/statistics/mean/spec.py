@@ -28,11 +28,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.cell_means import aside_note, cell_means, expected_error, mean_questions
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import Share
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.expression import Expression

@@ -32,6 +32,7 @@ from fractions import Fraction
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
 from confide.plans.estimation.distribution import (
@@ -42,7 +43,7 @@ from confide.plans.estimation.distribution import (
 )
 from confide.plans.estimation.intervals import median_error, quantile, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.two_groups import categories, two_groups
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note

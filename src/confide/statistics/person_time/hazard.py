@@ -33,10 +33,11 @@ from itertools import pairwise
 import numpy as np
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_estimates import (
     TOO_FEW,

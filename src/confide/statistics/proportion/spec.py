@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import (
@@ -34,7 +35,7 @@ from confide.plans.estimation.intervals import (
 )
 from confide.plans.estimation.sums import NoisySum
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
@@ -31,7 +32,7 @@ from confide.plans.estimation.cumulative import Ends
 from confide.plans.estimation.distribution import Distribution, distribution, quantile_estimate
 from confide.plans.estimation.intervals import median_error, quantile, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
 from confide.tables.aggregates.aggregate import Aggregate

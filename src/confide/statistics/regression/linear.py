@@ -33,11 +33,12 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.statistics.regression.least_squares import fit
 from confide.statistics.regression.moments import MomentTable, Variables, second_moments, tables

@@ -37,12 +37,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, completed, cut_periods, period_axis
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate

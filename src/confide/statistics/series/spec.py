@@ -34,6 +34,7 @@ from typing import TypeAlias, assert_never
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import Mechanism
 from confide.plans.cell_means import (
     CellMean,
     aside_note,
@@ -48,7 +49,7 @@ from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
 from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.mechanisms import additive, vector
 from confide.plans.periods import CUT_PERIOD, cut_periods, period_axis
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate

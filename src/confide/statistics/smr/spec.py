@@ -29,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.at_risk import AtRisk
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
@@ -43,7 +44,7 @@ from confide.plans.estimation.rate_estimates import FoundRate, Publishing
 from confide.plans.estimation.rates import RateCell, RateNoise, control_limits, pooled, ratio
 from confide.plans.mechanisms import additive, vector
 from confide.plans.person_time import Per
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.public_numbers import PublicNumber
 from confide.plans.simulation import Simulation

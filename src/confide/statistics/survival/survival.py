@@ -37,11 +37,12 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.privacy.unit import Entity
 from confide.statistics.survival.method import Method

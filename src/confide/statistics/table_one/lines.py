@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
 from confide.plans.estimation.consistency import Block, Consistent
 from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
-from confide.plans.plan import Mechanism
 from confide.plans.typical_spread import NORMAL_MEDIAN
 from confide.privacy.exact import takes_numbers
 from confide.tables.aggregates.aggregate import Aggregate

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound, near_zero
 from confide.plans.estimation.intervals import (
@@ -39,7 +40,7 @@ from confide.plans.estimation.intervals import (
     variance,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import TYPICAL_SPREAD, deviation_note
 from confide.tables.aggregates.cells import cell_keys

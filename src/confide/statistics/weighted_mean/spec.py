@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast, at_bound
@@ -46,7 +47,7 @@ from confide.plans.estimation.weighted_sums import (
     weight_sums,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.pricing.best_split import best_split, reach
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.aggregate import Aggregate

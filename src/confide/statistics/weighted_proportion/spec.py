@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import (
@@ -43,7 +44,7 @@ from confide.plans.estimation.weighted_sums import (
     weight_sums,
 )
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Mechanism, Noisy, Question, Statistic
+from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.moments import MomentAggregate

@@ -11,10 +11,11 @@ from confide.errors import ConfideError, ContractError
 from confide.files.study import ask_from
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import Covers
-from confide.plans.plan import NANO, Study
+from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
+from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.rows.engines.duckdb import open_engine
@@ -145,7 +146,7 @@ def test_each_time_point_of_the_split_is_charged_by_itself():
     plan = make_plan([Ask(statistic=spec)], study=Study(id="x"), dataset=TO, nano=36 * NANO)
     assert len(plan.measurements) == 36
     assert {m.nano for m in plan.measurements} == {NANO}
-    assert plan.nano == 36 * NANO
+    assert plan.amount.nano == 36 * NANO
 
 
 def test_a_plan_with_a_survival_question_is_read_back():

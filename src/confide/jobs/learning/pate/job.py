@@ -38,7 +38,8 @@ from confide.jobs.learning.pate.teachers import (
 from confide.jobs.learning.pate.votes import Counts, NoisyVotes, moved_by
 from confide.noise.entropy import Entropy
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.job import JobEvent, JobPlan
+from confide.plans.events import JobEvent
+from confide.plans.job import JobPlan
 from confide.privacy.unit import Entity
 from confide.rows.records import RecordRows
 from confide.tables.records import Records
