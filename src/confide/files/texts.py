@@ -170,7 +170,9 @@ def _contract_error(
     words = _place(first["loc"], value=value)
     if first["type"] in _SHAPES:  # one of several forms; the one that was meant is told
         meant = (each for each, at in zip(found, places, strict=True) if at == words)
-        first = next((each for each in meant if each["type"] not in _SHAPES), first)
+        inner = (e for e, at in zip(found, places, strict=True) if at[: len(words)] == words != at)
+        first = next((e for e in (*meant, *inner) if e["type"] not in _SHAPES), first)
+        words = _place(first["loc"], value=value)
     place = " → ".join(words) or "top level"
     others = len({tuple(at) for at in places}) - 1
     more = f" ({others} more)" if others else ""
@@ -189,7 +191,7 @@ def _contract_error(
         message = "a key must be a word, and one here is none (null, a number or the like)"
     if first["type"] == "union_tag_invalid":
         message = "expected one word as kind"
-    hint = _SHAPES.get(first["type"], "").format(key=words[-1] if words else name)
+    hint = _HINTS.get(first["type"], "").format(key=words[-1] if words else name)
     return ContractError(f"{name}: {place}: {message}{more}.", hint=hint)
 
 
@@ -240,6 +242,7 @@ _SHAPES = {
     "dict_type": "Write a mapping, in braces: {key}: {{name: value}}.",
     "missing": "Add {key}: to it.",
 }
+_HINTS = {**_SHAPES, "string_type": 'Write one text; of a number, in Python, its text: "1", not 1.'}
 
 
 _FORM = re.compile(r"function-|(dict|list|tuple|literal)\[|str$|[A-Z]\w*Section$")

@@ -42,3 +42,20 @@ def test_a_refusal_names_the_key_and_no_type_of_python(asked, words, tmp_path):
     assert words in str(refused.value)
     assert "dict[" not in str(refused.value)
     assert "more" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "place"),
+    [
+        ({"kind": "number", "lower": 0, "upper": 9, "missing": [9]}, "missing → 0"),
+        ({"kind": "number", "lower": 0, "upper": 9, "nulls": 1}, "nulls"),
+        ({"categories": [1, 2]}, "categories → 0"),
+    ],
+)
+def test_a_number_where_a_code_stands_is_told_to_be_written_as_text(column, place, tmp_path):
+    people = {"rows-per-patient": 1, "columns": {"x": column}}
+    with pytest.raises(ContractError) as refused:
+        confide.open({**DATASET, "tables": {"people": people}}, frames={}, folder=tmp_path)
+    assert f"columns → x → {place}: Input should be a valid string" in str(refused.value)
+    assert 'its text: "1", not 1' in str(refused.value)
+    assert "mapping" not in str(refused.value)

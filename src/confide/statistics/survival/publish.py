@@ -176,18 +176,18 @@ def _comparisons(
         return
     level = float(write.spec.level)
     squared, wide = log_rank(table), _wide(table)
+    few = _few_events(table, range(len(arms)))
     tail = float(chi_squared_tail(squared, degrees=len(arms) - 1))
     nobody = ("",) * len(arms[0])
     for quantity, value in (("log-rank p-value", tail), ("log-rank statistic", squared)):
-        yield _bare(quantity, write.key(nobody), float(value), write=write, flags=wide)
+        yield _bare(quantity, write.key(nobody), float(value), write=write, flags=(*wide, *few))
     means = mean_difference(table, level=level)
     ends = survival_difference(band)
     for place, arm in enumerate(arms[1:]):
         pair = tuple(a if a == b else f"{a} vs {b}" for a, b in zip(arm, arms[0], strict=True))
         ratio = hazard_ratio(table, arm=place + 1, level=level)
-        yield write.one(
-            "hazard ratio", write.key(pair), ratio, flags=_few_events(table, (0, place + 1))
-        )
+        scarce = _few_events(table, (0, place + 1))
+        yield write.one("hazard ratio", write.key(pair), ratio, flags=scarce)
         yield write.one(
             "difference in restricted mean",
             write.key(pair, time=table.edges[-1]),
@@ -195,17 +195,16 @@ def _comparisons(
             place,
             unit=write.unit,
             scale=write.step,
-            flags=wide,
+            flags=(*wide, *scarce),
         )
         yield write.one(
             "difference in survival",
             write.key(pair, time=table.edges[-1]),
             ends,
             place,
-            flags=wide,
+            flags=(*wide, *scarce),
         )
     together = concordance_band(table, level=level)
-    few = _few_events(table, range(len(arms)))
     yield write.one("concordance", write.key(nobody), together, flags=few)
 
 
