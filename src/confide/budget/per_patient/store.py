@@ -128,7 +128,7 @@ class PatientStore:
             roster = self._roster_of(bill, ledger=ledger)
             mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
-            begun = [self._begun(b.window, ledger) for b in bounds]
+            begun = [self._begun(b.window, ledger, counted=t.counted) for t, b in tallies]
             out, afters = np.zeros(mine.size, dtype=bool), []
             for (tally, bound), before in zip(tallies, begun, strict=True):
                 after = tally.own.take(mine)
@@ -341,11 +341,12 @@ class PatientStore:
         tally.grow(self._people.count)
         return tally
 
-    def _begun(self, window: CapWindow, ledger: Ledger) -> NDArray[np.int64] | None:
+    def _begun(
+        self, window: CapWindow, ledger: Ledger, *, counted: Mapping[int, CountedCharge]
+    ) -> NDArray[np.int64] | None:
         """Return what patients who are met anew begin with; None where nobody is."""
         if window is CapWindow.RELEASE:
             return None
-        counted = self._tallies[window].counted
         known = {each.number: each for each in ledger.entries(self._lineage)}
         rows = met_anew(self._people, ended=self._ended(ledger, counted))
 
@@ -353,9 +354,8 @@ class PatientStore:
             tag = counted[number].tag
             return self._records.told(known[number], tag=tag, people=self._people)[0]
 
-        if rows.any():
-            return paid_before(rows, counted=counted, known=known, alike=alike)
-        return None
+        begun = paid_before(rows, counted=counted, known=known, alike=alike)
+        return begun if rows.any() else None
 
     def _ended(self, ledger: Ledger, counted: Mapping[int, CountedCharge]) -> list[int]:
         """Return after which rows somebody may be met anew who paid before, in order."""
