@@ -35,6 +35,7 @@ ACTS = {
     "lists_are_lost": 1,
     "come_back": 0.7,
     "number_comes_back": 2,
+    "segments_come_and_go": 2,
     "copy": 1,
     "put_a_copy_back": 0.5,
     "put_old_segments_back": 1.5,
@@ -125,15 +126,13 @@ class Life:
 
     # --- acts ---
 
-    def release(self) -> None:
+    def release(self, *epsilons: str) -> None:
         self.asked += 1
         of = {"id": "n", "kind": "count", "table": "people"}
-        if self.draw.random() < 0.6:
+        if not epsilons and self.draw.random() < 0.6:
             of["where"] = {"sex": [self.draw.choice("fm")]}
-        at, epsilon = (
-            self.workspace() if self.asked > 1 else self.first(),
-            self.draw.choice(["2", "4", "8", "16"]),
-        )
+        at = self.workspace() if self.asked > 1 else self.first()
+        epsilon = self.draw.choice(epsilons or ("2", "4", "8", "16"))
         at.release(at.plan(of, epsilon=epsilon), request=f"k{self.asked}", again=True)
 
     def first(self) -> Workspace:
@@ -177,6 +176,18 @@ class Life:
         self.withdraw_and_be_left_off()
         self.put_segments_of(self.copies[-1])
         self.release()
+
+    def segments_come_and_go(self) -> None:
+        """Put older segments in the place of those that are there for a while, unseen."""
+        self.copy()
+        self.withdraw_and_be_left_off()
+        self.put_segments_of(self.copies[-1])
+        self.release("8", "40")
+        if self.draw.random() < 0.5:
+            self.forget_nobody()
+            self.release("8", "40")
+        self.put_right_segments_back()
+        self.release("8", "40")
 
     def copy(self) -> None:
         name = f"copy-{len(self.copies)}"

@@ -116,6 +116,40 @@ def test_segments_that_records_came_after_and_that_are_taken_for_whole_are_found
     assert open_ones.met_anew_beside_old_segments("sqlite", tmp_path / "h", **more) > 60
 
 
+def test_a_charge_under_segments_of_before_that_is_counted_for_nobody_is_found(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(people.People, "was_older", lambda *_, **__: False)
+    paid, _ = open_ones.paid_at_most(open_ones.SWAPS[0], "sqlite", tmp_path / "h")
+    assert paid > 60
+
+
+def test_whoever_is_new_beside_segments_of_before_and_counts_as_new_is_found(tmp_path, monkeypatch):
+    honest = people._header
+
+    def met_as_new(found):
+        segment = honest(found)
+        return dataclasses.replace(segment, anew=0) if segment.start else segment
+
+    monkeypatch.setattr(people, "_header", met_as_new)
+    paid, _ = open_ones.paid_at_most(open_ones.SWAPS[1], "sqlite", tmp_path / "h")
+    assert paid > 60
+
+
+def test_segments_that_name_their_editions_alike_are_found(tmp_path, monkeypatch):
+    """After the list that was forgotten, which older and newer ones have in common."""
+    real = people.rewrite_sealed
+
+    def alike(path, *, fields, **more):
+        before, (_, row) = fields["editions"][:-1], fields["editions"][-1]
+        new = before or [("first", row)]
+        return real(path, fields=fields | {"editions": [*new, ("last", row)]}, **more)
+
+    monkeypatch.setattr(people, "rewrite_sealed", alike)
+    paid, _ = open_ones.paid_at_most(open_ones.SWAPS[2], "sqlite", tmp_path / "h")
+    assert paid > 60
+
+
 def test_a_workspace_that_knows_patients_by_two_hash_keys_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(withdrawn, "fingerprint", lambda _: "")
     assert open_ones.counted_under_a_new_hash_key("sqlite", tmp_path / "h") > 20

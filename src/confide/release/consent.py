@@ -230,18 +230,15 @@ def withdraw(
             "copies and membership files still hold them, because `confide prepare` is running.",
             hint="When it is done, do the same again with the same ids.",
         ) from None
-    left = _whom(folder, tag=said["tag"], row=row, ledger=ledger)
-    forget_people(stores, left, hash_key=key)
+    forget_people(stores, _whom(folder, row=row, ledger=ledger), hash_key=key)
     return Forgotten(patients=len(ids), copies=copies, row=row, lost=unread)
 
 
-def _whom(folder: Path, *, tag: str, row: int, ledger: Ledger) -> Forgetting:
+def _whom(folder: Path, *, row: int, ledger: Ledger) -> Forgetting:
     """Return everybody who stands in the lists: older records may have come back since."""
-    found = who_withdrew(folder, ledger=ledger)
-    words = [(int(each[:16], 16), int(each[16:], 16)) for each in found.hashes]
-    return Forgetting(
-        identities=np.array(words, dtype=np.uint64), tag=tag, lists=found.tags, row=row
-    )
+    found = who_withdrew(folder, ledger=ledger).hashes
+    words = [(int(each[:16], 16), int(each[16:], 16)) for each in found]
+    return Forgetting(identities=np.array(words, dtype=np.uint64), row=row)
 
 
 def readings(given: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class Members:
         spends: What they paid for it, in 1e-15; 0 where they are left out; shape (paid,).
         left_out: Numbers of those who were left out, and paid nothing, each once.
         rolled: Digest over who the patients were.
-        version: The last list of withdrawn patients that was forgotten; "" of none.
+        version: The edition of who is who that it was made under; "" of none.
     """
 
     everybody: int
@@ -97,7 +97,7 @@ def read_members(folder: Path, *, entry: Entry, key: bytes) -> tuple[Members, st
 
 
 def forgotten_by(folder: Path, *, key: bytes) -> frozenset[str]:
-    """Return which lists of withdrawn patients were forgotten last when the files were made."""
+    """Return which editions of who is who the files were made under."""
     found = set()
     for path in folder.glob(f"*{SUFFIX}"):
         with contextlib.suppress(LedgerFrozenError):  # damaged: nothing is released beside it

@@ -3,7 +3,8 @@
 A patient who withdrew has no number any more.  Where the lists have ended, by an officers' act or
 with rows that are lost, such a patient may be counted again, under a new number: as if nothing had
 been paid.  So everybody who is met from then on begins with the whole loss of every charge before
-that row, as far as it counts in a window: the most that anybody can have paid.
+that row, as far as it counts in a window: the most that anybody can have paid.  So it is after a
+charge that was decided while older segments of :mod:`.people` were in the place of newer ones.
 
 *Privacy:* losses of plans are public.  What those who withdrew did pay must not decide, because
 their data would then move who else is left out.  Whether a patient was met before is about that
@@ -34,7 +35,8 @@ def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:
 
     Args:
         people: Who is known.
-        ended: Numbers of such rows, oldest first.
+        ended: Numbers of such rows, oldest first
+            (:meth:`confide.budget.per_patient.records.MembershipFiles.ended`).
     """
     found = np.zeros(people.count, dtype=np.int64)
     for each in people.segments():

@@ -5,9 +5,10 @@ lineage, and are never given again.  New patients come in a segment of their own
 is durable before any record names them.  Each segment names its lineage and those before it, and
 records name the segments that they number by, so that one of another history is not taken for it.
 Segments are written anew when somebody is forgotten, and put back by whoever restores the folder.
-Each says which lists of withdrawn patients it forgot, and records say up to which.  So one of
-before a withdrawal is known as such: it would give back the number of somebody who was met anew
-since, and what they paid under the newer one would be nobody's.
+Each names its editions, with the row of the ledger at which each came, and records name the one
+that they were made under.  So one of before is known as such: it would give back the number of
+somebody who was met anew since, and what they paid under the newer one would be nobody's.  So is,
+by its row, a record that was made under an older edition while there was a newer one already.
 
 *Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
 the hash key is; under another key every patient would look new, so it is refused.
@@ -71,14 +72,19 @@ class PeopleSegment:
     Attributes:
         start: The first number.
         after: After which row of the ledger they were met.
-        forgot: Tags of the lists whose patients it forgot, in order.
+        editions: Each time that somebody was forgotten, in order: a random name, and a row.
         anew: A row of the ledger from which on they count as met anew; 0 of none.
     """
 
     start: int
     after: int
-    forgot: tuple[str, ...]
+    editions: tuple[tuple[str, int], ...]
     anew: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its editions."""
+        return tuple(name for name, _ in self.editions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +93,10 @@ class Forgetting:
 
     Attributes:
         identities: The two words of each keyed hash; shape (persons, 2).
-        tag: Of the newest list that they stand in.
-        lists: Tags of all of them.
-        row: Of the ledger that names the newest list.
+        row: Of the ledger that names the newest list that they stand in.
     """
 
     identities: NDArray[np.uint64]
-    tag: str
-    lists: frozenset[str]
     row: int
 
 
@@ -120,15 +122,26 @@ class People:
 
     @property
     def version(self) -> str:
-        """The last list that all segments forgot; "" of none."""
-        first, *others = [each.forgot for each in self._segments] or [()]
-        return next((tag for tag in reversed(first) if all(tag in each for each in others)), "")
+        """The last edition that all segments had; "" of none."""
+        first, *others = [each.names for each in self._segments] or [()]
+        return next((name for name in reversed(first) if all(name in each for each in others)), "")
 
     def descends(self, version: str, *, count: int) -> bool:
         """Return whether the segments of the first so many come after a version, or are it."""
         return not version or all(
-            version in each.forgot for each in self._segments if each.start < count
+            version in each.names for each in self._segments if each.start < count
         )
+
+    def was_older(self, version: str, *, row: int) -> bool:
+        """Return whether a version was not the newest any more when a row was made.
+
+        Older segments were in the place of newer ones then, and are not any more.
+        """
+        for each in self._segments:
+            known = each.names.index(version) + 1 if version in each.names else 0
+            if any(came < row for _, came in each.editions[known:]):
+                return True
+        return False
 
     def segments(self) -> tuple[PeopleSegment, ...]:
         """Return what is known of each segment, oldest first."""
@@ -233,8 +246,9 @@ class People:
         columns = {"high": high, "low": low}
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
-        forgot = self._segments[0].forgot if self._segments else ()
-        fields |= {"after": after, "forgot": [*forgot], "anew": 0}
+        editions = self._segments[0].editions if self._segments else ()
+        anew = max((each.anew for each in self._segments), default=0)  # so may they have been
+        fields |= {"after": after, "editions": [*editions], "anew": anew}
         path = self._path(self.count)
         write_sealed(path, key=self._key, fields=fields, columns=columns)
         self._segments.append(_header(Sealed(fields=fields, columns=columns, tag="")))
@@ -252,8 +266,9 @@ class People:
 
         Args:
             left: Whom.
-            seen: Returns which lists were forgotten last when a record was made.
+            seen: Returns which versions records name.
         """
+        edition = (os.urandom(_NONCE).hex(), left.row)
         for path in list(self._files):
             found = read_sealed(path, key=self._key, kind=KIND)
             each = _header(found)
@@ -261,10 +276,9 @@ class People:
             inside = _places(columns["high"], columns["low"], of=left.identities)
             for column in columns.values():
                 column[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
-            missed = seen() - set(each.forgot)
-            lists = sorted((missed | left.lists) - {*each.forgot, left.tag})
+            missed = sorted(seen() - {*each.names})
             fields = {**found.fields, "named": _name(found)}  # records name it so
-            fields["forgot"] = [*each.forgot, *lists, left.tag]
+            fields["editions"] = [*each.editions, *((name, left.row) for name in missed), edition]
             fields["anew"] = left.row if missed else each.anew
             rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
         self.read_anew()
@@ -290,7 +304,7 @@ def _header(found: Sealed) -> PeopleSegment:
     return PeopleSegment(
         start=int(found.fields["start"]),
         after=int(found.fields["after"]),
-        forgot=tuple(found.fields.get("forgot", ())),  # earlier versions did not say so
+        editions=tuple((name, row) for name, row in found.fields.get("editions", ())),
         anew=int(found.fields.get("anew", 0)),
     )
 

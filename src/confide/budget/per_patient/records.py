@@ -4,8 +4,8 @@
 alone; nothing of what it says is told.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ class MembershipFiles:
 
     folder: Path
     key: bytes
+    _told: dict[str, tuple[int, str]] = field(default_factory=dict, repr=False)  # by tag
 
     def counted(self, entries: Sequence[Entry]) -> dict[int, CountedCharge]:
         """Return the charges among some entries; what everybody paid by a file stands in the file.
@@ -92,6 +93,34 @@ class MembershipFiles:
         if not people.descends(members.version, count=members.people):
             raise of_before(people.folder)
         return members
+
+    def told(self, entry: Entry, *, tag: str, people: People) -> tuple[int, str]:
+        """Return what everybody paid by a file of that tag, and the version it was made under."""
+        if tag not in self._told:
+            members = self.read(entry, people=people)
+            self._told[tag] = members.everybody, members.version
+        return self._told[tag]
+
+    def ended(
+        self, tags: Mapping[Entry, str], *, lists: Sequence[int], people: People
+    ) -> list[int]:
+        """Return the rows after which somebody may be met anew who paid before, in order.
+
+        Such are those at which lists ended, and those of entries whose file was made while older
+        segments were in the place of newer ones: by these, whoever paid then is nobody.
+
+        Args:
+            tags: Of the files of charges; "" where there is none.
+            lists: Numbers of the rows at which lists ended.
+            people: Who is known.
+        """
+        found = [*lists]
+        if any(each.editions for each in people.segments()):
+            for entry, tag in tags.items():
+                version = self.told(entry, tag=tag, people=people)[1] if tag else ""
+                if tag and people.was_older(version, row=entry.number):
+                    found.append(entry.number + 1)
+        return sorted(found)
 
     def paid(self, entry: Entry, *, patient: int, people: People) -> int | None:
         """Return what one patient paid for a charge, in 1e-15; None where they were left out."""

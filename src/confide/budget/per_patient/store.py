@@ -77,7 +77,6 @@ class PatientStore:
         self._tallies: dict[CapWindow, Tally] = {}
         self._roster: Roster | None = None
         self._changed: set[CapWindow] = set()
-        self._alike: dict[str, int] = {}  # what everybody paid by a file, by its tag
 
     def __repr__(self) -> str:
         return "PatientStore(<secret>)"
@@ -129,7 +128,7 @@ class PatientStore:
             roster = self._roster_of(bill, ledger=ledger)
             mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
-            begun = [self._begun(b.window, ledger) for b in bounds]
+            begun = [self._begun(b.window, ledger, counted=t.counted) for t, b in tallies]
             out, afters = np.zeros(mine.size, dtype=bool), []
             for (tally, bound), before in zip(tallies, begun, strict=True):
                 after = tally.own.take(mine)
@@ -205,7 +204,8 @@ class PatientStore:
         with alone(self._folder):
             members = self._records.read(opened, people=self._people)
             numbers = self._roster_of(bill, ledger=ledger).numbers
-            out = met_anew(self._people, ended=ledger.desk.consent.ended()) > opened.number
+            own = {opened.number: CountedCharge(everybody=0, tag=opened.members)}
+            out = met_anew(self._people, ended=self._ended(ledger, own)) > opened.number
             out[members.left_out] = True
             return np.flatnonzero(out[numbers])
 
@@ -223,9 +223,9 @@ class PatientStore:
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
-            ended = ledger.desk.consent.ended()
-            rows = [*met_anew(self._people, ended=ended).tolist(), max(ended, default=0)]
-            anew = rows[number]  # the last is of whoever was never met
+            ended = self._ended(ledger, counted)
+            never = max((*ended, *(each.anew for each in self._people.segments())), default=0)
+            anew = (*met_anew(self._people, ended=ended).tolist(), never)[number]
 
             def paid(entry: Entry) -> int | None:
                 if entry.number < anew:
@@ -341,22 +341,27 @@ class PatientStore:
         tally.grow(self._people.count)
         return tally
 
-    def _begun(self, window: CapWindow, ledger: Ledger) -> NDArray[np.int64] | None:
+    def _begun(
+        self, window: CapWindow, ledger: Ledger, *, counted: Mapping[int, CountedCharge]
+    ) -> NDArray[np.int64] | None:
         """Return what patients who are met anew begin with; None where nobody is."""
-        rows = met_anew(self._people, ended=ledger.desk.consent.ended())
-        if window is CapWindow.RELEASE or not rows.any():
+        if window is CapWindow.RELEASE:
             return None
-        counted = self._tallies[window].counted
         known = {each.number: each for each in ledger.entries(self._lineage)}
+        rows = met_anew(self._people, ended=self._ended(ledger, counted))
 
         def alike(number: int) -> int:
             tag = counted[number].tag
-            if tag not in self._alike:
-                members = self._records.read(known[number], people=self._people)
-                self._alike[tag] = members.everybody
-            return self._alike[tag]
+            return self._records.told(known[number], tag=tag, people=self._people)[0]
 
-        return paid_before(rows, counted=counted, known=known, alike=alike)
+        begun = paid_before(rows, counted=counted, known=known, alike=alike)
+        return begun if rows.any() else None
+
+    def _ended(self, ledger: Ledger, counted: Mapping[int, CountedCharge]) -> list[int]:
+        """Return after which rows somebody may be met anew who paid before, in order."""
+        known, lists = ledger.entries(self._lineage), ledger.desk.consent.ended()
+        tags = {each: counted[each.number].tag for each in known if each.number in counted}
+        return self._records.ended(tags, lists=lists, people=self._people)
 
     def _told(self, entry: Entry | None, counted: CountedCharge) -> Members | None:
         """Return the membership behind a charge; None where everybody paid the whole loss."""
@@ -383,15 +388,13 @@ class PatientStore:
 
     def _sealed_for(self, window: CapWindow, tally: Tally) -> dict[str, str]:
         """Return of what a tally is: kept in its file, so that no other is taken for it."""
-        rolled = self._people.rolled(tally.own.size)
-        of = {"lineage": self._lineage, "window": window.value}
-        return {**of, "rolled": rolled, "version": self._people.version}
+        of = {"lineage": self._lineage, "window": window.value, "version": self._people.version}
+        return {**of, "rolled": self._people.rolled(tally.own.size)}
 
     def _roster_fields(self, bill: Bill, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the file of a roster says of it: its name, and whom it numbers by."""
-        count = stored["people"]
-        rolled = self._people.rolled(count)
-        return {"kind": "roster", "name": bill.roster, "people": count, "rolled": rolled}
+        of = {"kind": "roster", "name": bill.roster, "version": self._people.version}
+        return {**of, "people": stored["people"], "rolled": self._people.rolled(stored["people"])}
 
     def _cache(self, window: CapWindow) -> Path:
         return self._folder / f"{window.value}.tally"
