@@ -9,6 +9,7 @@ import numpy as np
 from confide.budget.ledger import Caps, LedgerTerms, Reservation
 from confide.budget.per_patient.bill import Bill, SpendCap
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO, Amount
 from confide.privacy.individual import FEMTO, CapWindow
@@ -54,7 +55,13 @@ class Site:
 
     def open(self):
         self.ledger = open_ledger(self.folder, clock=self.clock)
-        self.store = PatientStore(self.folder / "patients", lineage=LINEAGE, hash_key=KEY)
+        self.store = PatientStore(
+            self.folder / "patients", lineage=LINEAGE, hash_key=KEY, listed=self.listed
+        )
+
+    def listed(self):
+        """Nobody stands in any of the lists."""
+        return Withdrawn(tags=self.ledger.desk.consent.withdrawals())
 
     def close(self):
         self.store.close()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import confide
-from confide.budget.per_patient import admitted, people, withdrawn
+from confide.budget.per_patient import admitted, people, store_folder, withdrawn
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
@@ -104,6 +104,7 @@ def paid_beside_a_segment_of_before(folder):
 def test_segments_that_records_came_after_are_found(tmp_path, monkeypatch):
     assert paid_beside_a_segment_of_before(tmp_path / "honest") is None
     monkeypatch.setattr(people.People, "descends", lambda *_, **__: True)
+    monkeypatch.setattr(store_folder, "forgotten_by", lambda *_, **__: frozenset())
     assert paid_beside_a_segment_of_before(tmp_path / "mutant") > 60
 
 
@@ -116,10 +117,8 @@ def test_segments_that_records_came_after_and_that_are_taken_for_whole_are_found
     assert open_ones.met_anew_beside_old_segments("sqlite", tmp_path / "h", **more) > 60
 
 
-def test_a_charge_under_segments_of_before_that_is_counted_for_nobody_is_found(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(people.People, "was_older", lambda *_, **__: False)
+def test_segments_of_before_that_are_in_use_unseen_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(people.People, "forgot", lambda *_: True)
     paid, _ = open_ones.paid_at_most(open_ones.SWAPS[0], "sqlite", tmp_path / "h")
     assert paid > 60
 
@@ -141,9 +140,8 @@ def test_segments_that_name_their_editions_alike_are_found(tmp_path, monkeypatch
     real = people.rewrite_sealed
 
     def alike(path, *, fields, **more):
-        before, (_, row) = fields["editions"][:-1], fields["editions"][-1]
-        new = before or [("first", row)]
-        return real(path, fields=fields | {"editions": [*new, ("last", row)]}, **more)
+        before = fields["editions"][:-1] or ["first"]
+        return real(path, fields=fields | {"editions": [*before, "last"]}, **more)
 
     monkeypatch.setattr(people, "rewrite_sealed", alike)
     paid, _ = open_ones.paid_at_most(open_ones.SWAPS[2], "sqlite", tmp_path / "h")

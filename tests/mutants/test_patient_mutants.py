@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from confide.budget.chain.consent_rows import ConsentRows
 from confide.budget.ledger import State
-from confide.budget.per_patient import people, records, sealed, store, tally
+from confide.budget.per_patient import people, records, roster, sealed, store, tally
 from confide.budget.per_patient.bill import exhausted
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.store_folder import store_key
@@ -364,13 +364,17 @@ def segments_of_anywhere(path, *, key, kind):
     return replace(found, fields={**found.fields, "lineage": mock.ANY, "before": mock.ANY})
 
 
+def of_any_index(name, count, *, people):
+    return {"kind": "roster", "people": count}
+
+
 OF_ELSEWHERE = {
     "kept spends of any time": (
         lambda patch: patch.setattr(PatientStore, "_cached", any_kept_tally),
         elsewhere.kept_spends_of_lost_rows_give_nothing_back,
     ),
     "kept numbers of any index": (
-        lambda patch: patch.setattr(PatientStore, "_roster_fields", lambda *_: {"kind": "roster"}),
+        lambda patch: patch.setattr(roster, "_fields", of_any_index),
         elsewhere.kept_numbers_are_of_one_index_alone,
     ),
     "patients of any history": (

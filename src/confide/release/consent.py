@@ -26,8 +26,7 @@ import numpy as np
 from confide.budget.chain.identity import fingerprint
 from confide.budget.ledger import Ledger
 from confide.budget.lengths import require_reason
-from confide.budget.per_patient.people import Forgetting
-from confide.budget.per_patient.store_folder import forget_people, stores_of
+from confide.budget.per_patient.store_folder import forget_people, forgetting, stores_of
 from confide.budget.per_patient.withdrawn import (
     FOLDER,
     Withdrawn,
@@ -230,15 +229,9 @@ def withdraw(
             "copies and membership files still hold them, because `confide prepare` is running.",
             hint="When it is done, do the same again with the same ids.",
         ) from None
-    forget_people(stores, _whom(folder, row=row, ledger=ledger), hash_key=key)
+    left = forgetting(who_withdrew(folder, ledger=ledger), row=row)
+    forget_people(stores, left, hash_key=key)
     return Forgotten(patients=len(ids), copies=copies, row=row, lost=unread)
-
-
-def _whom(folder: Path, *, row: int, ledger: Ledger) -> Forgetting:
-    """Return everybody who stands in the lists: older records may have come back since."""
-    found = who_withdrew(folder, ledger=ledger).hashes
-    words = [(int(each[:16], 16), int(each[16:], 16)) for each in found]
-    return Forgetting(identities=np.array(words, dtype=np.uint64), row=row)
 
 
 def readings(given: str) -> tuple[str, ...]:

@@ -256,6 +256,32 @@ def test_nobody_has_a_second_budget_whichever_segments_were_in_use_meanwhile(kin
     assert said >= paid
 
 
+@DATABASES
+def test_segments_that_do_not_know_of_a_withdrawal_forget_it_before_the_next_release(
+    kind, tmp_path
+):
+    """As where an older copy was put back, or another host has them."""
+    world = hospital(kind, tmp_path / "h")
+    with confide.open(world.dataset) as at:
+        counted(at, "before")
+        high, low = at.engine().identity("7")
+    old = of_segments(world)
+
+    def leads_to_the_patient():
+        written = b"".join(path.read_bytes() for path in segments(world))
+        return all(word.to_bytes(8, "little") in written for word in (high, low))
+
+    assert leads_to_the_patient()
+    forget(world.dataset, "7")
+    put_back(old)
+    assert leads_to_the_patient()
+    counts(world, "after", epsilon="1")
+    assert not leads_to_the_patient()
+    now = of_segments(world)
+    counts(world, "again", epsilon="1")
+    assert of_segments(world) == now, "once is enough"
+
+
 def test_older_segments_that_come_back_are_forgotten_again_with_whoever_withdraws_next(tmp_path):
     """Of a patient with two numbers neither leads to them any more."""
     world = hospital("sqlite", tmp_path / "h")

@@ -5,10 +5,10 @@ lineage, and are never given again.  New patients come in a segment of their own
 is durable before any record names them.  Each segment names its lineage and those before it, and
 records name the segments that they number by, so that one of another history is not taken for it.
 Segments are written anew when somebody is forgotten, and put back by whoever restores the folder.
-Each names its editions, with the row of the ledger at which each came, and records name the one
-that they were made under.  So one of before is known as such: it would give back the number of
-somebody who was met anew since, and what they paid under the newer one would be nobody's.  So is,
-by its row, a record that was made under an older edition while there was a newer one already.
+Each says which lists of withdrawn patients it forgot; before a release those that lack one forget
+again.  And each names its editions, one for each time that it forgot somebody, and records name the
+one that they were made under.  So segments of before are never in use unseen: they would give back
+the number of somebody who was met anew since, and what that one paid would be nobody's.
 
 *Privacy:* numbers and hashes are for the store alone.  The same id is the same patient as long as
 the hash key is; under another key every patient would look new, so it is refused.
@@ -41,50 +41,22 @@ _NONCE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Roster:
-    """How an engine numbers persons.
-
-    Attributes:
-        name: What its numbers are of; "" for one release alone.
-        numbers: Each person's own number, by the engine's; shape (persons,).
-        same: Whether both are the same.
-    """
-
-    name: str
-    numbers: NDArray[np.int64]
-    same: bool
-
-    def of(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of some persons."""
-        return who if self.same else self.numbers[who]
-
-
-def roster_of(name: str, numbers: NDArray[np.int64]) -> Roster:
-    """Return a roster; engines and store often count alike, and then nothing is looked up."""
-    same = bool(np.array_equal(numbers, np.arange(numbers.size)))
-    return Roster(name=name, numbers=numbers, same=same)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSegment:
     """Patients who were met at once.
 
     Attributes:
         start: The first number.
         after: After which row of the ledger they were met.
-        editions: Each time that somebody was forgotten, in order: a random name, and a row.
+        forgot: Tags of the lists whose patients it forgot.
+        editions: A random name for each time that somebody was forgotten, in order.
         anew: A row of the ledger from which on they count as met anew; 0 of none.
     """
 
     start: int
     after: int
-    editions: tuple[tuple[str, int], ...]
+    forgot: frozenset[str]
+    editions: tuple[str, ...]
     anew: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its editions."""
-        return tuple(name for name, _ in self.editions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +65,12 @@ class Forgetting:
 
     Attributes:
         identities: The two words of each keyed hash; shape (persons, 2).
-        row: Of the ledger that names the newest list that they stand in.
+        lists: Tags of the lists that they stand in.
+        row: The last one of the ledger.
     """
 
     identities: NDArray[np.uint64]
+    lists: frozenset[str]
     row: int
 
 
@@ -123,25 +97,27 @@ class People:
     @property
     def version(self) -> str:
         """The last edition that all segments had; "" of none."""
-        first, *others = [each.names for each in self._segments] or [()]
+        first, *others = [each.editions for each in self._segments] or [()]
         return next((name for name in reversed(first) if all(name in each for each in others)), "")
 
     def descends(self, version: str, *, count: int) -> bool:
         """Return whether the segments of the first so many come after a version, or are it."""
         return not version or all(
-            version in each.names for each in self._segments if each.start < count
+            version in each.editions for each in self._segments if each.start < count
         )
 
-    def was_older(self, version: str, *, row: int) -> bool:
-        """Return whether a version was not the newest any more when a row was made.
+    def forgot(self, lists: frozenset[str]) -> bool:
+        """Return whether all segments forgot whoever stands in some lists."""
+        return all(lists <= each.forgot for each in self._segments)
 
-        Older segments were in the place of newer ones then, and are not any more.
+    def require_newest(self, versions: frozenset[str]) -> None:
+        """Refuse segments that do not come after every version that a record names.
+
+        Raises:
+            LedgerFrozenError: If there is one.
         """
-        for each in self._segments:
-            known = each.names.index(version) + 1 if version in each.names else 0
-            if any(came < row for _, came in each.editions[known:]):
-                return True
-        return False
+        if not all(versions - {""} <= {*each.editions} for each in self._segments):
+            raise of_before(self.folder)
 
     def segments(self) -> tuple[PeopleSegment, ...]:
         """Return what is known of each segment, oldest first."""
@@ -247,8 +223,11 @@ class People:
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
         editions = self._segments[0].editions if self._segments else ()
+        known = [each.forgot for each in self._segments]
+        forgot = frozenset.intersection(*known) if known else frozenset()
         anew = max((each.anew for each in self._segments), default=0)  # so may they have been
-        fields |= {"after": after, "editions": [*editions], "anew": anew}
+        fields |= {"after": after, "anew": anew}
+        fields |= {"forgot": sorted(forgot), "editions": [*editions]}
         path = self._path(self.count)
         write_sealed(path, key=self._key, fields=fields, columns=columns)
         self._segments.append(_header(Sealed(fields=fields, columns=columns, tag="")))
@@ -268,7 +247,7 @@ class People:
             left: Whom.
             seen: Returns which versions records name.
         """
-        edition = (os.urandom(_NONCE).hex(), left.row)
+        edition = os.urandom(_NONCE).hex()
         for path in list(self._files):
             found = read_sealed(path, key=self._key, kind=KIND)
             each = _header(found)
@@ -276,9 +255,10 @@ class People:
             inside = _places(columns["high"], columns["low"], of=left.identities)
             for column in columns.values():
                 column[inside] = np.frombuffer(os.urandom(8 * inside.size), dtype=np.uint64)
-            missed = sorted(seen() - {*each.names})
+            missed = sorted(seen() - {*each.editions})
             fields = {**found.fields, "named": _name(found)}  # records name it so
-            fields["editions"] = [*each.editions, *((name, left.row) for name in missed), edition]
+            fields["forgot"] = sorted(each.forgot | left.lists)
+            fields["editions"] = [*each.editions, *missed, edition]
             fields["anew"] = left.row if missed else each.anew
             rewrite_sealed(path, key=self._key, fields=fields, columns=columns)
         self.read_anew()
@@ -304,7 +284,8 @@ def _header(found: Sealed) -> PeopleSegment:
     return PeopleSegment(
         start=int(found.fields["start"]),
         after=int(found.fields["after"]),
-        editions=tuple((name, row) for name, row in found.fields.get("editions", ())),
+        forgot=frozenset(found.fields.get("forgot", ())),  # earlier versions said none of these
+        editions=tuple(found.fields.get("editions", ())),
         anew=int(found.fields.get("anew", 0)),
     )
 
@@ -317,6 +298,16 @@ def _places(
     near = np.flatnonzero(np.isin(high, of[:, 0]))
     words = zip(high[near].tolist(), low[near].tolist(), strict=True)
     return near[[each in wanted for each in words]] if near.size else near
+
+
+def of_before(folder: Path) -> LedgerFrozenError:
+    """Return the refusal of a folder of who is who that is older than a record that names it."""
+    return LedgerFrozenError(
+        f"The patients' records in {folder.name} are of before somebody withdrew consent, and "
+        "releases came after that.",
+        hint="Put .confide/patients back from its newest copy. If there is none: confide patients "
+        "forget, after which everybody in them counts as charged in full for all releases so far.",
+    )
 
 
 def _stray(path: Path) -> LedgerFrozenError:

@@ -4,15 +4,15 @@
 alone; nothing of what it says is told.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from confide.budget.entry import Entry, State
 from confide.budget.per_patient.members import SUFFIX, Members, members_path, read_members
-from confide.budget.per_patient.people import People
+from confide.budget.per_patient.people import People, of_before
 from confide.budget.per_patient.sealed import changed, read_tag
 from confide.budget.per_patient.tally import CountedCharge
 from confide.errors import LedgerFrozenError
@@ -30,7 +30,6 @@ class MembershipFiles:
 
     folder: Path
     key: bytes
-    _told: dict[str, tuple[int, str]] = field(default_factory=dict, repr=False)  # by tag
 
     def counted(self, entries: Sequence[Entry]) -> dict[int, CountedCharge]:
         """Return the charges among some entries; what everybody paid by a file stands in the file.
@@ -94,34 +93,6 @@ class MembershipFiles:
             raise of_before(people.folder)
         return members
 
-    def told(self, entry: Entry, *, tag: str, people: People) -> tuple[int, str]:
-        """Return what everybody paid by a file of that tag, and the version it was made under."""
-        if tag not in self._told:
-            members = self.read(entry, people=people)
-            self._told[tag] = members.everybody, members.version
-        return self._told[tag]
-
-    def ended(
-        self, tags: Mapping[Entry, str], *, lists: Sequence[int], people: People
-    ) -> list[int]:
-        """Return the rows after which somebody may be met anew who paid before, in order.
-
-        Such are those at which lists ended, and those of entries whose file was made while older
-        segments were in the place of newer ones: by these, whoever paid then is nobody.
-
-        Args:
-            tags: Of the files of charges; "" where there is none.
-            lists: Numbers of the rows at which lists ended.
-            people: Who is known.
-        """
-        found = [*lists]
-        if any(each.editions for each in people.segments()):
-            for entry, tag in tags.items():
-                version = self.told(entry, tag=tag, people=people)[1] if tag else ""
-                if tag and people.was_older(version, row=entry.number):
-                    found.append(entry.number + 1)
-        return sorted(found)
-
     def paid(self, entry: Entry, *, patient: int, people: People) -> int | None:
         """Return what one patient paid for a charge, in 1e-15; None where they were left out."""
         if not entry.filtered or not read_tag(members_path(self.folder, number=entry.number)):
@@ -138,16 +109,6 @@ class MembershipFiles:
         except OSError:
             return (0, 0)
         return (found.st_size, found.st_mtime_ns)
-
-
-def of_before(folder: Path) -> LedgerFrozenError:
-    """Return the refusal of a folder of who is who that is older than a record that names it."""
-    return LedgerFrozenError(
-        f"The patients' records in {folder.name} are of before somebody withdrew consent, and "
-        "releases came after that.",
-        hint="Put .confide/patients back from its newest copy. If there is none: confide patients "
-        "forget, after which everybody in them counts as charged in full for all releases so far.",
-    )
 
 
 def unexplained(path: Path) -> LedgerFrozenError:

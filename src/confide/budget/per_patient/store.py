@@ -32,7 +32,6 @@ References:
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +42,19 @@ from confide.budget.per_patient.admitted import Admitted
 from confide.budget.per_patient.bill import Bill, PatientsCharged, SpendCap, exhausted, without
 from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.met_anew import met_anew, paid_before
-from confide.budget.per_patient.people import People, Roster, roster_of
+from confide.budget.per_patient.people import People
 from confide.budget.per_patient.records import MembershipFiles, whole
+from confide.budget.per_patient.roster import Roster, keep_roster, read_roster, roster_of
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
-from confide.budget.per_patient.store_folder import alone, require_made, store_folder, store_key
+from confide.budget.per_patient.store_folder import (
+    alone,
+    forgets_again,
+    require_made,
+    store_folder,
+    store_key,
+)
 from confide.budget.per_patient.tally import CountedCharge, Tally, tally_of
+from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
@@ -59,13 +66,26 @@ LOST = 0
 class PatientStore:
     """The per-patient budgets of one lineage, in a folder of its own; not shared by threads."""
 
-    def __init__(self, folder: Path, *, lineage: str, hash_key: bytes) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        lineage: str,
+        hash_key: bytes,
+        listed: Callable[[], Withdrawn] = Withdrawn,
+    ) -> None:
         """Open the store, or make it.
+
+        Args:
+            folder: Of all stores.
+            lineage: Whose.
+            hash_key: Of the site.
+            listed: Returns everybody who withdrew consent.
 
         Raises:
             LedgerFrozenError: If it was made under another hash key, or is not whole.
         """
-        self._lineage = lineage
+        self._lineage, self._listed = lineage, listed
         self._folder = store_folder(folder, lineage=lineage)
         self._key = store_key(hash_key)
         self._records = MembershipFiles(folder=self._folder / "members", key=self._key)
@@ -77,6 +97,7 @@ class PatientStore:
         self._tallies: dict[CapWindow, Tally] = {}
         self._roster: Roster | None = None
         self._changed: set[CapWindow] = set()
+        self._alike: dict[str, int] = {}  # what everybody paid by a file, by its tag
 
     def __repr__(self) -> str:
         return "PatientStore(<secret>)"
@@ -92,6 +113,8 @@ class PatientStore:
         """
         with alone(self._folder):
             self._look_again()
+            if forgets_again(self._people, self._listed, ledger=ledger, key=self._key):
+                self._begin_anew()
             self._records.require_none(entry)
             for bound in bounds:
                 tally = self._tally(bound.window, ledger, entry=entry)
@@ -125,10 +148,10 @@ class PatientStore:
             LedgerFrozenError: If a file is missing, was changed, or belongs to no entry.
         """
         with alone(self._folder):
-            roster = self._roster_of(bill, ledger=ledger)
+            roster = self._roster_of(bill.roster, bill.identities, ledger=ledger)
             mine = roster.of(bill.who)
             tallies = [(self._tally(b.window, ledger, entry=entry), b) for b in bounds]
-            begun = [self._begun(b.window, ledger, counted=t.counted) for t, b in tallies]
+            begun = [self._begun(b.window, ledger) for b in bounds]
             out, afters = np.zeros(mine.size, dtype=bool), []
             for (tally, bound), before in zip(tallies, begun, strict=True):
                 after = tally.own.take(mine)
@@ -194,18 +217,10 @@ class PatientStore:
         """
         if not opened.filtered:
             return np.empty(0, dtype=np.int64)
-        bill = Bill(
-            everybody=0,
-            who=np.empty(0, dtype=np.int64),
-            losses=np.empty(0, dtype=np.int64),
-            roster=roster,
-            identities=identities,
-        )
         with alone(self._folder):
             members = self._records.read(opened, people=self._people)
-            numbers = self._roster_of(bill, ledger=ledger).numbers
-            own = {opened.number: CountedCharge(everybody=0, tag=opened.members)}
-            out = met_anew(self._people, ended=self._ended(ledger, own)) > opened.number
+            numbers = self._roster_of(roster, identities, ledger=ledger).numbers
+            out = met_anew(self._people, ended=ledger.desk.consent.ended()) > opened.number
             out[members.left_out] = True
             return np.flatnonzero(out[numbers])
 
@@ -223,7 +238,7 @@ class PatientStore:
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)
-            ended = self._ended(ledger, counted)
+            ended = ledger.desk.consent.ended()
             never = max((*ended, *(each.anew for each in self._people.segments())), default=0)
             anew = (*met_anew(self._people, ended=ended).tolist(), never)[number]
 
@@ -281,28 +296,21 @@ class PatientStore:
         self._people.read_anew()
         self._roster, self._tallies, self._changed = None, {}, set()
 
-    def _roster_of(self, bill: Bill, *, ledger: Ledger) -> Roster:
+    def _roster_of(
+        self, name: str, identities: Callable[[], NDArray[np.uint64]], *, ledger: Ledger
+    ) -> Roster:
         """Return the number of each person of a roster, by the engine's number."""
         self._people.refresh()
-        if bill.roster and self._roster is not None and self._roster.name == bill.roster:
+        if name and self._roster is not None and self._roster.name == name:
             return self._roster
-        path = self._folder / f"{bill.roster}.roster"
-        if bill.roster and path.exists():
-            with contextlib.suppress(LedgerFrozenError, KeyError):  # only a cache
-                stored = read_sealed(path, key=self._key, kind="roster")
-                if stored.fields.items() >= self._roster_fields(bill, stored.fields).items():
-                    numbers = stored.columns["number"].astype(np.int64)
-                    self._roster = roster_of(bill.roster, numbers)
-                    return self._roster
-        met = self._people.met(bill.identities(), after=ledger.head().number)
-        found = roster_of(bill.roster, met)
-        if bill.roster:
+        if name:
+            self._roster = read_roster(self._folder, name, people=self._people, key=self._key)
+            if self._roster is not None:
+                return self._roster
+        found = roster_of(name, self._people.met(identities(), after=ledger.head().number))
+        if name:
             self._roster = found
-            for old in self._folder.glob("*.roster"):
-                old.unlink()
-            column = {"number": found.numbers.astype("<u4")}
-            fields = self._roster_fields(bill, {"people": self._people.count})
-            write_sealed(path, key=self._key, fields=fields, columns=column)
+            keep_roster(self._folder, found, people=self._people, key=self._key)
         return found
 
     # --- what was spent ---
@@ -341,27 +349,22 @@ class PatientStore:
         tally.grow(self._people.count)
         return tally
 
-    def _begun(
-        self, window: CapWindow, ledger: Ledger, *, counted: Mapping[int, CountedCharge]
-    ) -> NDArray[np.int64] | None:
+    def _begun(self, window: CapWindow, ledger: Ledger) -> NDArray[np.int64] | None:
         """Return what patients who are met anew begin with; None where nobody is."""
-        if window is CapWindow.RELEASE:
+        rows = met_anew(self._people, ended=ledger.desk.consent.ended())
+        if window is CapWindow.RELEASE or not rows.any():
             return None
+        counted = self._tallies[window].counted
         known = {each.number: each for each in ledger.entries(self._lineage)}
-        rows = met_anew(self._people, ended=self._ended(ledger, counted))
 
         def alike(number: int) -> int:
             tag = counted[number].tag
-            return self._records.told(known[number], tag=tag, people=self._people)[0]
+            if tag not in self._alike:
+                members = self._records.read(known[number], people=self._people)
+                self._alike[tag] = members.everybody
+            return self._alike[tag]
 
-        begun = paid_before(rows, counted=counted, known=known, alike=alike)
-        return begun if rows.any() else None
-
-    def _ended(self, ledger: Ledger, counted: Mapping[int, CountedCharge]) -> list[int]:
-        """Return after which rows somebody may be met anew who paid before, in order."""
-        known, lists = ledger.entries(self._lineage), ledger.desk.consent.ended()
-        tags = {each: counted[each.number].tag for each in known if each.number in counted}
-        return self._records.ended(tags, lists=lists, people=self._people)
+        return paid_before(rows, counted=counted, known=known, alike=alike)
 
     def _told(self, entry: Entry | None, counted: CountedCharge) -> Members | None:
         """Return the membership behind a charge; None where everybody paid the whole loss."""
@@ -390,11 +393,6 @@ class PatientStore:
         """Return of what a tally is: kept in its file, so that no other is taken for it."""
         of = {"lineage": self._lineage, "window": window.value, "version": self._people.version}
         return {**of, "rolled": self._people.rolled(tally.own.size)}
-
-    def _roster_fields(self, bill: Bill, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the file of a roster says of it: its name, and whom it numbers by."""
-        of = {"kind": "roster", "name": bill.roster, "version": self._people.version}
-        return {**of, "people": stored["people"], "rolled": self._people.rolled(stored["people"])}
 
     def _cache(self, window: CapWindow) -> Path:
         return self._folder / f"{window.value}.tally"

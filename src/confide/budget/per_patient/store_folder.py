@@ -10,9 +10,13 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
+from confide.budget.ledger import Ledger
 from confide.budget.per_patient.members import forgotten_by
 from confide.budget.per_patient.people import Forgetting, People
 from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.budget.per_patient.withdrawn import Withdrawn, require_listed
 from confide.errors import LedgerFrozenError
 from confide.regular_file import locked
 
@@ -114,11 +118,54 @@ def forget_people(stores: Iterable[People], left: Forgetting, *, hash_key: bytes
         LedgerFrozenError: If a store is not whole.
     """
     for people in stores:
-        store = people.folder.parent
-        with alone(store):
+        with alone(people.folder.parent):
             people.refresh()
-            members = store / "members"
-            seen = functools.partial(forgotten_by, members, key=store_key(hash_key))
-            people.forget(left, seen=functools.cache(seen))
-            for cache in store.glob("*.roster"):
-                cache.unlink()
+            forget_in(people, left, key=store_key(hash_key))
+
+
+def forget_in(people: People, left: Forgetting, *, key: bytes) -> None:
+    """Do so in one store, whose lock is held; ``key`` is what its files are sealed with."""
+    store = people.folder.parent
+    seen = functools.partial(forgotten_by, store / "members", key=key)
+    people.forget(left, seen=functools.cache(seen))
+    for cache in store.glob("*.roster"):
+        cache.unlink()
+
+
+def forgets_again(
+    people: People, listed: Callable[[], Withdrawn], *, ledger: Ledger, key: bytes
+) -> bool:
+    """Forget who withdrew where segments do not know of it; return whether.
+
+    So they do not where they are of before, and no record came after it yet; or another host, or
+    a release that read already, left them so.
+
+    Args:
+        people: Of one store, whose lock is held.
+        listed: Returns everybody who withdrew consent.
+        ledger: Knows which lists there must be.
+        key: What the files of the store are sealed with.
+
+    Raises:
+        LedgerFrozenError: If a list is missing or was changed, or records came after the segments.
+    """
+    lists = ledger.desk.consent.withdrawals()
+    if people.forgot(lists):
+        return False
+    people.require_newest(forgotten_by(people.folder.parent / "members", key=key))
+    found = listed()
+    require_listed(found, noted=lists)
+    forget_in(people, forgetting(found, row=ledger.head().number), key=key)
+    return True
+
+
+def forgetting(found: Withdrawn, *, row: int) -> Forgetting:
+    """Return everybody who stands in the lists: older records may have come back since.
+
+    Args:
+        found: The lists.
+        row: The last one of the ledger.
+    """
+    words = [(int(each[:16], 16), int(each[16:], 16)) for each in found.hashes]
+    identities = np.array(words, dtype=np.uint64).reshape(-1, 2)
+    return Forgetting(identities=identities, lists=found.tags, row=row)

@@ -1,9 +1,11 @@
 """The ledger of a site's folder, with its anchor, signer and accountant; and its patients."""
 
+import functools
 from pathlib import Path
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.per_patient.store import PatientStore
+from confide.budget.per_patient.withdrawn import FOLDER, withdrawn
 from confide.budget.stores.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
 from confide.release.site.keys import SigningKey, read_order_key
@@ -39,4 +41,6 @@ def site_ledger(
 
 def site_patients(folder: Path, *, lineage: str) -> PatientStore:
     """Open the per-patient budgets of a lineage in a folder, or make them."""
-    return PatientStore(folder / PATIENTS, lineage=lineage, hash_key=read_order_key(folder))
+    key = read_order_key(folder)
+    listed = functools.partial(withdrawn, folder / FOLDER, hash_key=key)
+    return PatientStore(folder / PATIENTS, lineage=lineage, hash_key=key, listed=listed)
