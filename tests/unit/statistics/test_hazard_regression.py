@@ -82,11 +82,12 @@ def test_intervals_of_hazard_ratios_cover_sampling_and_noise():
 
 @pytest.mark.audit
 @pytest.mark.parametrize(("n", "rho"), [(2_000, 0.0305), (50_000, 0.0305)])
-def test_coverage_of_hazard_ratios_is_within_92_and_98_percent(n, rho):
-    """Others: tests/audits/test_model_coverage.py."""
+def test_hazard_ratios_are_held_in_92_percent_of_large_cohorts_or_more(n, rho):
+    """Others, and why in more than 98: tests/audits/test_model_coverage.py."""
     runs = 2_000 if n <= 10_000 else 500
     held, _ = coverage(followed, TRUTH, aggregate=HAZARDS, n=n, rho=rho, runs=runs, seed=n)
-    assert ((held > 0.92) & (held < 0.98)).all(), held
+    assert (held > 0.92).all(), held
+    assert held.mean() < 0.998, held
 
 
 def concordance_of(score, time, event):

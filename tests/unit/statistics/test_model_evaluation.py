@@ -163,8 +163,8 @@ def coverage(*, runs, n, noise, slope=1.0, shift=0.0, theta=THETA):
         if not found.usable:
             continue
         for name in NAMES:
-            one = getattr(found, name)
-            held[name].append(one.lower <= exact[name] <= one.upper)
+            if one := getattr(found, name):  # a slope is withheld where scores drown
+                held[name].append(one.lower <= exact[name] <= one.upper)
         for g in found.groups:
             ill_in, all_in = (part[g.first : g.last + 1].sum() for part in having)
             held["shares"].append(g.observed.lower <= ill_in / all_in <= g.observed.upper)

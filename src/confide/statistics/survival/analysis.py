@@ -35,6 +35,7 @@ from confide.statistics.survival.comparison import (
 from confide.statistics.survival.curves import (
     Array,
     at_risk,
+    bin_reached,
     cumulative_hazard,
     cumulative_incidence,
     falling,
@@ -146,14 +147,16 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
 def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
     """Return when a survival band falls to ``share`` [BC82], (..., arms), in steps of the grid.
 
-    NaN where it does not; an upper end that is not reached is cut at the horizon.
+    The ends are those of bins, outwards, since events may be heaped within one.  NaN where it does
+    not; an upper end that is not reached is cut at the horizon.
     """
-    value, lower, upper = (
-        reached(np.nan_to_num(curve, nan=1.0), share=share, edges=edges)
-        for curve in (band.value, band.lower, band.upper)
-    )
-    lower = np.where(np.isnan(value), np.nan, lower)
-    upper = np.where(np.isnan(upper), edges[-1], upper)
+    curves = (np.nan_to_num(curve, nan=1.0) for curve in (band.value, band.lower, band.upper))
+    inside, low, high = curves
+    value = reached(inside, share=share, edges=edges)
+    first, _ = bin_reached(low, share=share)
+    last, ends = bin_reached(high, share=share)
+    lower = np.where(np.isnan(value), np.nan, edges[first])
+    upper = np.where(ends, edges[last + 1] - 1, edges[-1])
     upper = np.where(np.isnan(value), np.nan, upper)
     return Banded(value=value, lower=lower, upper=upper, error=np.full(value.shape, np.nan))
 

@@ -149,8 +149,7 @@ def reached(curve: Array, *, share: float, edges: Array) -> Array:
         >>> float(reached(np.array([0.9, 0.5, 0.2]), share=0.5, edges=np.array([0, 10, 20, 30])))
         19.0
     """
-    low = curve <= share
-    place = np.argmax(low, axis=-1)
+    place, low = bin_reached(curve, share=share)
     before = np.concatenate([np.ones_like(curve[..., :1]), curve[..., :-1]], axis=-1)
     start = np.take_along_axis(before, place[..., None], axis=-1)[..., 0]
     end = np.take_along_axis(curve, place[..., None], axis=-1)[..., 0]
@@ -158,7 +157,21 @@ def reached(curve: Array, *, share: float, edges: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.ceil(width * (start - share) / (start - end) - 1e-9)
     found: Array = edges[place] + np.clip(steps, 1, width) - 1
-    return np.where(low.any(axis=-1), found, np.nan)
+    return np.where(low, found, np.nan)
+
+
+def bin_reached(curve: Array, *, share: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the bin in which a falling curve comes to ``share``, (...), and whether it does.
+
+    Where in the bin depends on how events lie there, which nobody knows: they may be heaped.
+
+    Example:
+        >>> place, is_reached = bin_reached(np.array([[0.9, 0.5, 0.2], [0.9, 0.8, 0.7]]), share=0.5)
+        >>> place.tolist(), is_reached.tolist()
+        ([1, 0], [True, False])
+    """
+    low = curve <= share
+    return np.argmax(low, axis=-1), np.asarray(low.any(axis=-1))
 
 
 def falling(values: Array) -> Array:
