@@ -20,7 +20,7 @@ import pytest
 import confide
 from command_line import confide as confide_line
 from confide.budget.per_patient.store import PatientStore
-from confide.errors import LedgerFrozenError, PolicyError
+from confide.errors import LedgerFrozenError, PolicyError, ReleaseFailedError
 from confide.privacy.individual import FEMTO
 from confide.release.consent import Lost
 from confide.workspace import Workspace
@@ -36,6 +36,7 @@ ACTS = {
     "come_back": 0.7,
     "number_comes_back": 2,
     "segments_come_and_go": 2,
+    "segments_change_while_a_release_reads": 1,
     "copy": 1,
     "put_a_copy_back": 0.5,
     "put_old_segments_back": 1.5,
@@ -94,8 +95,8 @@ class Life:
                 (act,) = self.draw.choices(list(ACTS), list(ACTS.values()))
                 try:
                     getattr(self, act)()
-                except PolicyError:
-                    continue  # nothing is left, or nobody could be counted
+                except (PolicyError, ReleaseFailedError):
+                    continue  # nothing is left, nobody could be counted, or files changed too much
                 except LedgerFrozenError:
                     self.close_all()
                     self.draw.choice([self.forget_nobody, self.put_right_segments_back])()
@@ -187,6 +188,22 @@ class Life:
             self.forget_nobody()
             self.release("8", "40")
         self.put_right_segments_back()
+        self.release("8", "40")
+
+    def segments_change_while_a_release_reads(self) -> None:
+        """Put the newest segments back under a release that older ones admitted."""
+        self.copy()
+        self.withdraw_and_be_left_off()
+        self.put_segments_of(self.copies[-1])
+        real = PatientStore.charge
+
+        def charge(store, ledger, **others):
+            self.put_right_segments_back()
+            return real(store, ledger, **others)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PatientStore, "charge", charge)
+            self.release("8", "40")
         self.release("8", "40")
 
     def copy(self) -> None:

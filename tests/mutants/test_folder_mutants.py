@@ -148,6 +148,16 @@ def test_segments_that_name_their_editions_alike_are_found(tmp_path, monkeypatch
     assert paid > 60
 
 
+def test_records_that_name_the_edition_that_came_back_meanwhile_are_found(tmp_path, monkeypatch):
+    """In the place of the one by whose numbers they charge."""
+
+    def of_now(self):
+        return people._common([each.editions for each in self.segments()])
+
+    monkeypatch.setattr(people.People, "version", property(of_now))
+    assert open_ones.charged_under_segments_of_before("sqlite", tmp_path / "h", monkeypatch) > 60
+
+
 def test_a_workspace_that_knows_patients_by_two_hash_keys_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(withdrawn, "fingerprint", lambda _: "")
     assert open_ones.counted_under_a_new_hash_key("sqlite", tmp_path / "h") > 20

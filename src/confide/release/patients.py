@@ -164,7 +164,7 @@ class AdmittedRows:
                 self.ledger, entry=self.entry, bounds=self._bounds(), everybody=self._everybody()
             )
         else:
-            self.store.verify(self.ledger)
+            self.store.verify(self.ledger, forgets=True)
 
     def read(self, asked: tuple[Asked, ...]) -> tuple[ExactAggregates, str]:
         """Return the exact sums of those who are in, and the tag of the durable membership.

@@ -294,3 +294,24 @@ def test_what_has_no_own_part_of_a_patient_refuses_to_leave_anybody_out(of, aske
     plan = make_plan([Ask(statistic=asked)], study=Study(id="s"), dataset=of, nano=NANO)
     with pytest.raises(ContractError, match=why):
         individual_losses(plan)
+
+
+def test_a_step_forgets_who_withdrew_where_the_segments_do_not_know_of_it(tmp_path):
+    root = {"id": "r", "kind": "running-counts", "table": "stays", "over": "day", "every": "month",
+            "per-patient": {"cells": 12}}  # fmt: skip
+    path = write_stays(tmp_path, months=2, snapshot="1")
+    with open_workspace(path) as at:
+        at.release(at.plan(root | {"through": "2026-02-28"}, rho="0.5"))
+        words = [word.to_bytes(8, "little") for word in at.engine().identity("7")]
+    (people,) = (tmp_path / ".confide").rglob("*.people")
+    old = people.read_bytes()
+    unfinished = people.with_name(f"{people.name}.part")
+    assert confide("patients", "forget", path, typed="7").code == 0
+    for file in (people, unfinished):  # a copy is put back, and somebody was killed
+        file.write_bytes(old)
+    write_stays(tmp_path, months=3, snapshot="2")
+    with open_workspace(path) as at:
+        at.advance(at.plan(root | {"through": "2026-03-31"}, rho="0.5"))
+    assert not any(word in people.read_bytes() for word in words)
+    assert not unfinished.exists()
+    assert confide("patients", "verify", path).code == 0

@@ -529,3 +529,68 @@ def test_a_workspace_of_a_relative_path_goes_on_in_another_folder(tmp_path, monk
         monkeypatch.chdir(Path("/"))
         at.release(at.study(tmp_path / "study.yaml").plan())
     ran("ledger", "verify", tmp_path / "dataset.yaml")
+
+
+def charged_under_segments_of_before(kind, folder, monkeypatch):
+    """Return what a patient paid, a release of whom reads while the newest segments come back.
+
+    It was admitted with those of before the patient withdrew, who is met anew after it.
+    """
+    world = hospital(kind, folder)
+    with watched() as paid:
+        with confide.open(world.dataset) as at:
+            counted(at, "before")
+        old = of_segments(world)
+        met_anew(world, "7")
+        newest, real = of_segments(world), PatientStore.charge
+
+        def charge(store, ledger, **more):
+            put_back(newest)
+            return real(store, ledger, **more)
+
+        put_back(old)
+        with monkeypatch.context() as patch, confide.open(world.dataset) as at:
+            patch.setattr(PatientStore, "charge", charge)
+            counted(at, "reads", epsilon="45")
+        counts(world, "later")
+    assert run("patients", "verify", world.dataset).code == 0
+    return max(paid.values()) / FEMTO
+
+
+@DATABASES
+def test_nobody_has_a_second_budget_where_newer_segments_come_back_while_a_release_reads(
+    kind, tmp_path, monkeypatch
+):
+    assert charged_under_segments_of_before(kind, tmp_path / "h", monkeypatch) <= 60
+
+
+@DATABASES
+def test_who_is_met_while_they_withdraw_is_forgotten_before_the_next_release(
+    kind, tmp_path, monkeypatch
+):
+    """By a release that reads already, among patients whom nobody had met."""
+    world = hospital(kind, tmp_path / "h")
+    with confide.open(world.dataset) as at:
+        counted(at, "before")
+        words = [word.to_bytes(8, "little") for word in at.engine().identity("new")]
+    with (world.folder / "people.csv").open("a") as people:
+        people.write("new,f\n")
+    real = PatientStore.charge
+
+    def charge(store, ledger, **more):
+        forget(world.dataset, "new")
+        return real(store, ledger, **more)
+
+    def leads_to_the_patient():
+        written = b"".join(path.read_bytes() for path in segments(world))
+        return all(word in written for word in words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PatientStore, "charge", charge)
+        counts(world, "reads", epsilon="1")
+    assert leads_to_the_patient()
+    counts(world, "next", epsilon="1")
+    assert not leads_to_the_patient()
+    now = of_segments(world)
+    counts(world, "again", epsilon="1")
+    assert of_segments(world) == now, "once is enough"

@@ -17,7 +17,7 @@ the hash key is; under another key every patient would look new, so it is refuse
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,9 +96,11 @@ class People:
 
     @property
     def version(self) -> str:
-        """The last edition that all segments had; "" of none."""
-        first, *others = [each.editions for each in self._segments] or [()]
-        return next((name for name in reversed(first) if all(name in each for each in others)), "")
+        """The last edition of all segments when their patients were read; "" of none.
+
+        By those numbers is decided, whichever files came in their place since.
+        """
+        return self._version
 
     def descends(self, version: str, *, count: int) -> bool:
         """Return whether the segments of the first so many come after a version, or are it."""
@@ -107,8 +109,12 @@ class People:
         )
 
     def forgot(self, lists: frozenset[str]) -> bool:
-        """Return whether all segments forgot whoever stands in some lists."""
-        return all(lists <= each.forgot for each in self._segments)
+        """Return whether all segments forgot whoever stands in some lists, and are of one edition.
+
+        One edition names all of them then, so a record that names it tells of each.
+        """
+        last = {each.editions[-1:] for each in self._segments}
+        return len(last) <= 1 and all(lists <= each.forgot for each in self._segments)
 
     def require_newest(self, versions: frozenset[str]) -> None:
         """Refuse segments that do not come after every version that a record names.
@@ -132,6 +138,8 @@ class People:
         self._high = self._low = np.empty(0, dtype=np.uint64)
         self._rolled = {0: ""}  # over the segments up to so many patients
         self._segments: list[PeopleSegment] = []
+        self._version, self._read = "", list[tuple[str, ...]]()  # editions, as they were read
+        self._knew: frozenset[str] | None = None  # lists that all forgot when they were read
         self._files: dict[Path, tuple[int, ...]] = {}  # as their patients were read
         self._told: dict[Path, tuple[int, ...]] = {}  # as their headers were
         self.refresh()
@@ -159,9 +167,12 @@ class People:
             place = tuple(map(found.fields.get, ("start", "lineage", "before")))
             if place != (self.count, self._lineage, self._rolled[self.count]):
                 raise changed(path)
-            self._segments.append(_header(found))
+            self._segments.append(each := _header(found))
+            self._read.append(each.editions)
+            self._knew = each.forgot if self._knew is None else self._knew & each.forgot
             self._files[path] = self._told[path] = file
             self._add(found.columns["high"], found.columns["low"], named=_name(found))
+        self._version = self._version or _common(self._read)
         for number, path in enumerate(self._files):
             if self._told[path] != (file := _file(path)):
                 self._segments[number] = _header(read_sealed(path, key=self._key, kind=KIND))
@@ -223,11 +234,10 @@ class People:
         fields: dict[str, Any] = {"kind": KIND, "start": self.count, "lineage": self._lineage}
         fields |= {"before": self._rolled[self.count], "named": os.urandom(_NONCE).hex()}
         editions = self._segments[0].editions if self._segments else ()
-        known = [each.forgot for each in self._segments]
-        forgot = frozenset.intersection(*known) if known else frozenset()
         anew = max((each.anew for each in self._segments), default=0)  # so may they have been
         fields |= {"after": after, "anew": anew}
-        fields |= {"forgot": sorted(forgot), "editions": [*editions]}
+        knew = sorted(self._knew or ())  # who withdrew since may be among them
+        fields |= {"forgot": knew, "editions": [*editions]}
         path = self._path(self.count)
         write_sealed(path, key=self._key, fields=fields, columns=columns)
         self._segments.append(_header(Sealed(fields=fields, columns=columns, tag="")))
@@ -277,6 +287,12 @@ class People:
 
     def _path(self, start: int) -> Path:
         return self.folder / f"{start:010d}.people"
+
+
+def _common(editions: Sequence[tuple[str, ...]]) -> str:
+    """Return the last edition that all segments had; "" of none."""
+    first, *others = editions or [()]
+    return next((name for name in reversed(first) if all(name in each for each in others)), "")
 
 
 def _header(found: Sealed) -> PeopleSegment:

@@ -227,10 +227,7 @@ class PatientStore:
     def statement(
         self, ledger: Ledger, *, identity: tuple[int, int]
     ) -> tuple[tuple[Entry, int | None], ...]:
-        """Return what one patient paid for each charge, in 1e-15; None where they were left out.
-
-        For the patient and the privacy officer alone.
-        """
+        """Return what one patient paid for each charge, in 1e-15; None where they were left out."""
         with alone(self._folder):
             self._look_again()
             words = np.array([identity], dtype=np.uint64)
@@ -249,14 +246,18 @@ class PatientStore:
 
             return tuple((entry, paid(entry)) for entry in entries if entry.number in counted)
 
-    def verify(self, ledger: Ledger) -> int:
+    def verify(self, ledger: Ledger, *, forgets: bool = False) -> int:
         """Check every file against its tag and the ledger; return how many charges there are.
+
+        Before a step of a growing release it *forgets* who withdrew, as :meth:`admit` does.
 
         Raises:
             LedgerFrozenError: If one is missing, was changed, or belongs to no entry.
         """
         with alone(self._folder):
             self._begin_anew()
+            if forgets:
+                forgets_again(self._people, self._listed, ledger=ledger, key=self._key)
             entries = ledger.entries(self._lineage)
             self._records.require_explained(entries)
             counted = self._records.counted(entries)

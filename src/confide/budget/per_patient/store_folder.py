@@ -128,8 +128,9 @@ def forget_in(people: People, left: Forgetting, *, key: bytes) -> None:
     store = people.folder.parent
     seen = functools.partial(forgotten_by, store / "members", key=key)
     people.forget(left, seen=functools.cache(seen))
-    for cache in store.glob("*.roster"):
-        cache.unlink()
+    unfinished = people.folder.glob("*.people.part")  # of a process that was killed
+    for path in (*store.glob("*.roster"), *unfinished):
+        path.unlink()
 
 
 def forgets_again(
