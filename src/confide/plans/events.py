@@ -275,8 +275,8 @@ def recompute(text: str) -> Amount:
             events = tuple(read_event(event).event for event in stored["job"])
         else:
             events = tuple(_stored(event) for event in stored["events"])
-    except (KeyError, TypeError, ValueError, AttributeError) as broken:
-        if isinstance(broken, UnsupportedError | ContractError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as e:
+        if isinstance(e, UnsupportedError | ContractError):
             raise
         raise ContractError("The stored events of a charge cannot be read.") from None
     if not events and "job" in stored:
@@ -290,6 +290,8 @@ def _stored(event: Json) -> PrivacyEvent:
     kind = _MECHANISMS.get(event["mechanism"]["is"])
     if kind is None:
         raise UnsupportedError("The ledger holds an unknown mechanism.")
+    if min(int(event["l1"]), int(event["l2-squared"])) < 1:
+        raise ContractError("The ledger holds an event that moves nothing.")
     return PrivacyEvent(
         mechanism=decode(kind, event["mechanism"], names={}),
         l1=int(event["l1"]),

@@ -359,3 +359,26 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
     expected = forecast(plan, spec)
     assert expected.half_width == pytest.approx(np.mean(lengths) / 2, rel=0.25)
     assert np.quantile(errors, 0.95) <= 1.05 * expected.half_width + 0.5  # of whole numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        '{"measure":"pure","delta":"1/0","events":[]}',
+        '{"measure":"pure","delta":"1e400","job":[]}',
+        "[" * 100_000,
+        (
+            '{"measure":"pure","events":[{"mechanism":{"is":"DiscreteLaplace","scale":"2"},'
+            '"l1":"-1","l2-squared":"1"}]}'
+        ),
+        (
+            '{"measure":"pure","events":[{"mechanism":{"is":"DiscreteLaplace","scale":"2"},'
+            '"l1":"0","l2-squared":"0"}]}'
+        ),
+    ],
+)
+def test_stored_events_that_no_plan_writes_are_refused(text):
+    with pytest.raises(ContractError):
+        recompute(text)
