@@ -104,7 +104,8 @@ class Life:
             self.close_all()
             self.workspace()
             self.close_all()
-            for mend in (self.forget_nobody, self.put_right_segments_back, self.put_newest_back):
+            mends = (self.forget_nobody, self.put_right_segments_back, self.put_newest_back)
+            for mend in (*mends, self.forget_nobody):
                 if confide_line("patients", "verify", self.world.dataset).code:
                     mend()
             ran("patients", "verify", self.world.dataset)
@@ -252,7 +253,10 @@ class Life:
     def forget_nobody(self) -> None:
         """Do what the refusal says: whoever is in a segment of before is charged in full."""
         if not self.world.is_frozen():
-            confide_line("patients", "forget", self.world.dataset, typed="of nobody")
+            command = ("patients", "forget", self.world.dataset)
+            done = confide_line(*command, typed="of nobody")
+            if "--lists-lost" in done.err:
+                confide_line(*command, "--lists-lost", "the disk burned", typed="of nobody")
 
     def close(self) -> None:
         if self.open:
