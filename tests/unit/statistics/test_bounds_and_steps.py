@@ -3,15 +3,7 @@
 import pyarrow as pa
 import pytest
 
-import confide
-
-DATASET = {
-    "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},
-    "source": {"kind": "frames"},
-    "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
-    "accounting": {"measure": "pure"},
-    "caps": {"lifetime": {"epsilon": "1000"}},
-}
+from one_table import released
 
 
 @pytest.mark.parametrize(
@@ -25,14 +17,11 @@ DATASET = {
 )
 def test_a_number_is_rounded_to_its_step_before_it_is_outside_its_bounds(cells, inside, tmp_path):
     age = {"kind": "number", "lower": 18, "upper": 100, "outside": "drop"}
-    tables = {"people": {"rows-per-patient": 1, "columns": {"age": age}}}
     people = pa.table({"pid": [str(i) for i in range(40)], "age": cells * 20})
     known = {"id": "known", "kind": "count", "where": {"age": "known"}}
     quality = {"id": "quality", "kind": "data-quality"}
-    with confide.open(
-        {**DATASET, "tables": tables}, frames={"people": people}, folder=tmp_path
-    ) as ws:
-        release = ws.release(ws.plan(known, quality, epsilon="200"))
+    of = {"table": people, "columns": {"age": age}, "name": "people", "folder": tmp_path}
+    release = released(known, quality, **of)
     assert release.of("known")[0].value == (40 if inside else 0)
     counted = {e.key[:2]: e.value for e in release.of("quality") if e.quantity == "count"}
     assert counted["age", "ok"] == (40 if inside else 0)

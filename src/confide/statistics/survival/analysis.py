@@ -150,14 +150,11 @@ def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
     The ends are those of bins, outwards, since events may be heaped within one.  NaN where it does
     not; an upper end that is not reached is cut at the horizon.
     """
-    curves = (np.nan_to_num(curve, nan=1.0) for curve in (band.value, band.lower, band.upper))
-    inside, low, high = curves
-    value = reached(inside, share=share, edges=edges)
-    first, _ = bin_reached(low, share=share)
-    last, ends = bin_reached(high, share=share)
+    value = reached(np.nan_to_num(band.value, nan=1.0), share=share, edges=edges)
+    first, _ = bin_reached(np.nan_to_num(band.lower, nan=1.0), share=share)
+    last, ends = bin_reached(np.nan_to_num(band.upper, nan=1.0), share=share)
     lower = np.where(np.isnan(value), np.nan, edges[first])
-    upper = np.where(ends, edges[last + 1] - 1, edges[-1])
-    upper = np.where(np.isnan(value), np.nan, upper)
+    upper = np.where(np.isnan(value), np.nan, np.where(ends, edges[last + 1] - 1, edges[-1]))
     return Banded(value=value, lower=lower, upper=upper, error=np.full(value.shape, np.nan))
 
 

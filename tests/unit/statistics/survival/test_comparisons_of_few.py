@@ -3,15 +3,8 @@
 import pyarrow as pa
 import pytest
 
-import confide
+from one_table import released
 
-DATASET = {
-    "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},
-    "source": {"kind": "frames"},
-    "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
-    "accounting": {"measure": "pure"},
-    "caps": {"lifetime": {"epsilon": "1000"}},
-}
 COMPARED = {
     "log-rank p-value",
     "log-rank statistic",
@@ -39,11 +32,8 @@ def test_every_comparison_of_groups_with_few_events_is_flagged(events, few, tmp_
     )
     asked = {"id": "s", "kind": "survival", "time": "days", "status": "status", "bins": 8}
     asked |= {"censored": ["alive"], "by": ["arm"]}
-    tables = {"trial": {"rows-per-patient": 1, "columns": columns}}
-    with confide.open(
-        {**DATASET, "tables": tables}, frames={"trial": trial}, folder=tmp_path
-    ) as ws:
-        found = ws.release(ws.plan(asked, epsilon="200")).of("s")
+    release = released(asked, table=trial, columns=columns, name="trial", folder=tmp_path)
+    found = release.of("s")
     compared = [each for each in found if each.quantity in COMPARED]
     assert {each.quantity for each in compared} == COMPARED
     shown = [each for each in compared if each.value is not None]

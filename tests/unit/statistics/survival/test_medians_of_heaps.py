@@ -3,25 +3,14 @@
 import pyarrow as pa
 import pytest
 
-import confide
+from one_table import released
 
-DATASET = {
-    "dataset": {"id": "d", "lineage": "d", "snapshot": "1"},
-    "source": {"kind": "frames"},
-    "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
-    "accounting": {"measure": "pure"},
-    "caps": {"lifetime": {"epsilon": "1000"}},
-}
-TABLES = {
-    "trial": {
-        "rows-per-patient": 1,
-        "columns": {
-            "status": {"categories": ["alive", "dead"]},
-            "days": {"kind": "number", "lower": 0, "upper": 400, "unit": "d"},
-        },
-    }
+COLUMNS = {
+    "status": {"categories": ["alive", "dead"]},
+    "days": {"kind": "number", "lower": 0, "upper": 400, "unit": "d"},
 }
 ASKED = {"id": "s", "kind": "survival", "time": "days", "status": "status", "bins": 8}
+ASKED |= {"censored": ["alive"]}
 
 
 @pytest.mark.parametrize("visit", [201, 209, 225, 248])
@@ -36,10 +25,8 @@ def test_the_interval_of_a_median_reaches_to_the_ends_of_its_bins(visit, tmp_pat
             "days": days,
         }
     )
-    with confide.open(
-        {**DATASET, "tables": TABLES}, frames={"trial": trial}, folder=tmp_path
-    ) as ws:
-        found = ws.release(ws.plan(ASKED | {"censored": ["alive"]}, epsilon="200")).of("s")
+    release = released(ASKED, table=trial, columns=COLUMNS, name="trial", folder=tmp_path)
+    found = release.of("s")
     (median,) = [each for each in found if each.quantity == "median survival"]
     assert (median.lower, median.upper) == (200, 249)
     assert 200 <= median.value <= 249
