@@ -1,12 +1,12 @@
 """Ledgers, requests and clocks for tests."""
 
 import hashlib
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from confide.budget.accountant import Accountant
 from confide.budget.chain.ledger_time import Clock
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Caps, ChargeRequest, LedgerTerms, Reservation
@@ -52,8 +52,9 @@ class HandClock:
         self.time += timedelta(**by)
 
 
-def amount_of(events_json: str) -> Amount:
+def amount_of(events_json: str, *, measure: Measure = Measure.PURE) -> Amount:
     """The accountant of these tests: the events are the cost, ``nano`` or ``nano/atto``."""
+    del measure
     nano, _, atto = events_json.partition("/")
     return Amount(nano=int(nano), atto=int(atto or 0))
 
@@ -109,7 +110,7 @@ def open_ledger(
     folder: Path,
     *,
     clock: Clock | None = None,
-    recompute: Callable[[str], Amount] = amount_of,
+    recompute: Accountant = amount_of,
     signer: SiteKey | None = None,
     url: str = "",
     host: Path | None = None,

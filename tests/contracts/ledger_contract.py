@@ -309,6 +309,11 @@ class LedgerContract(abc.ABC):
         with pytest.raises(ContractError, match=r"at least ε=0\.1"):
             ledger.reserve(replace(request(), amount=Amount(nano=TENTH - 1)))
 
+    def test_a_charge_without_an_event_is_refused(self, ledger):
+        with pytest.raises(ContractError, match="no event says for what"):
+            ledger.reserve(replace(request(), events_json="0/0"))
+        assert used(ledger)["lifetime"] == 0
+
     def test_a_key_does_not_change_its_question(self, ledger):
         released(ledger, "k", b"")
         with pytest.raises(ContractError, match="another charge"):

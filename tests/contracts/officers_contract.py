@@ -19,6 +19,7 @@ from confide.errors import (
     PolicyError,
 )
 from confide.privacy.amount import Amount
+from confide.privacy.measure import Measure
 from ledger_policies import (
     ADA,
     BO,
@@ -61,9 +62,9 @@ OTHERS = {
 """Rows that are no officer's act; whoever adds one here says why it needs no officer."""
 
 
-def dearer(events_json: str) -> Amount:
+def dearer(events_json: str, *, measure: Measure) -> Amount:
     """An accountant that was corrected: everything cost more than was charged."""
-    charged = amount_of(events_json)
+    charged = amount_of(events_json, measure=measure)
     return Amount(nano=2 * charged.nano, atto=charged.atto)
 
 

@@ -13,9 +13,12 @@ from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
 from confide.release import consent
+from confide.release.site.keys import read_order_key
+from confide.service import site
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site
 from patient_lives import watched
+from unit.release import test_keys_exchanged_for_a_moment as for_a_moment
 from unit.release import test_workspaces_that_stay_open as open_ones
 
 pytestmark = pytest.mark.mutant
@@ -135,6 +138,15 @@ def test_whoever_is_new_beside_segments_of_before_and_counts_as_new_is_found(tmp
     assert paid > 60
 
 
+def test_segments_of_two_editions_that_are_in_use_together_are_found(tmp_path, monkeypatch):
+    def whatever_the_edition(self, lists):
+        return all(lists <= each.forgot for each in self.segments())
+
+    monkeypatch.setattr(people.People, "forgot", whatever_the_edition)
+    found = open_ones.editions_once_a_file_of_before_came_back(tmp_path / "h", monkeypatch)
+    assert len({*found}) > 1
+
+
 def test_segments_that_name_their_editions_alike_are_found(tmp_path, monkeypatch):
     """After the list that was forgotten, which older and newer ones have in common."""
     real = people.rewrite_sealed
@@ -173,3 +185,8 @@ def test_a_data_set_that_moves_with_the_process_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "absolute", lambda self: self)
     with pytest.raises(LedgerFrozenError, match=r"hash\.key is not the one"):
         open_ones.reads_in_another_folder(tmp_path, monkeypatch)
+
+
+def test_a_source_that_is_opened_under_another_hash_key_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(site, "order_key", lambda folder, **_: read_order_key(folder))
+    assert for_a_moment.met_under_a_key_for_a_moment(tmp_path / "h", monkeypatch) > 40

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confide.budget.accountant import Accountant
 from confide.budget.accounts.book import Book
 from confide.budget.chain.chain import Chain, Signer, canonical, is_valid
 from confide.budget.chained_ledger import ChainedLedger
@@ -29,7 +30,6 @@ from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.export import chain_text, check_chain, read_chain
 from confide.budget.stores.store import Store, answers_of
 from confide.errors import ContractError, LedgerFrozenError, PolicyError, VerificationError
-from confide.privacy.amount import Amount
 from confide.regular_file import create_durable, read_bytes, sync_folder
 
 SCHEMA = "confide.ledger-backup/1"
@@ -121,9 +121,7 @@ def write_backup(
     return chain
 
 
-def read_backup(
-    folder: Path, *, keys: Collection[str], recompute: Callable[[str], Amount]
-) -> Backup:
+def read_backup(folder: Path, *, keys: Collection[str], recompute: Accountant) -> Backup:
     """Return what a backup holds, after checking all of it.
 
     Args:

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+from confide.budget.accountant import Accountant
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.account_record import caps_json
 from confide.budget.accounts.file_caps import is_raised
@@ -62,7 +63,6 @@ from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
-from confide.privacy.amount import Amount
 
 
 class ChainedLedger(LedgerReading):
@@ -77,7 +77,7 @@ class ChainedLedger(LedgerReading):
         *,
         anchor: Path,
         signer: Signer,
-        recompute: Callable[[str], Amount],
+        recompute: Accountant,
         clock: Clock | None = None,
         site: SiteFolder | None = None,
     ) -> None:
@@ -156,7 +156,7 @@ class ChainedLedger(LedgerReading):
 
     def reserve(self, request: ChargeRequest) -> Reservation | StoredRelease:
         """See :meth:`Ledger.reserve`."""
-        cost = self._recompute(request.events_json)
+        cost = self._recompute(request.events_json, measure=request.measure)
         require_covered(request.amount, recomputed=cost, measure=request.measure)
         self._unheld.end_ours()
         while True:

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from confide.budget.accountant import Accountant
 from confide.budget.accounts.awaited import guards, guards_of
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
@@ -44,7 +45,6 @@ from confide.budget.workflow.acts import (
     signatures,
 )
 from confide.errors import ContractError, LedgerFrozenError, UnknownNameError
-from confide.privacy.amount import Amount
 
 _RESTORE = (
     "Restore a backup: confide ledger restore FOLDER. "
@@ -65,7 +65,7 @@ class Journal:
         *,
         anchor: Path,
         signer: Signer,
-        recompute: Callable[[str], Amount],
+        recompute: Accountant,
         clock: Clock,
         site: SiteFolder | None = None,
     ) -> None:

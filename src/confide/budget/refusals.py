@@ -6,6 +6,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
+from confide.budget.accountant import is_unexplained
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.held import Held
 from confide.budget.accounts.required_terms import require_same_terms
@@ -214,7 +215,12 @@ def require_counting(account: Account, *, paid: Held) -> None:
 
 
 def require_covered(amount: Amount, *, recomputed: Amount, measure: Measure) -> None:
-    """Refuse a charge below what its own events cost."""
+    """Refuse a charge below what its own events cost, or of no event at all."""
+    if is_unexplained(amount, cost=recomputed):
+        raise ContractError(
+            f"A charge of {amount.text(measure)} was asked for, and no event says for what.",
+            hint="Only a step of a release that was charged before has no events.",
+        )
     if not amount.covers(recomputed):
         raise ContractError(
             f"Expected a charge of at least {recomputed.text(measure)}, "

@@ -261,16 +261,20 @@ def _measured(event: PrivacyEvent) -> Json:
     return body
 
 
-def recompute(text: str) -> Amount:
+def recompute(text: str, *, measure: Measure) -> Amount:
     """Return what stored events charge, by the theorems alone, rounded up.
 
+    Args:
+        text: As stored beside a charge.
+        measure: Of the charge.
+
     Raises:
-        ContractError: If the text is not one that is stored beside a charge.
+        ContractError: If the text is not one that is stored beside a charge, or of another measure.
         UnsupportedError: If a mechanism is unknown, or has no loss in the measure.
     """
     try:
         stored: Json = json.loads(text)
-        measure, delta = Measure(stored["measure"]), Fraction(stored.get("delta", 0))
+        told, delta = Measure(stored["measure"]), Fraction(stored.get("delta", 0))
         if "job" in stored:
             events = tuple(read_event(event).event for event in stored["job"])
         else:
@@ -279,6 +283,8 @@ def recompute(text: str) -> Amount:
         if isinstance(e, UnsupportedError | ContractError):
             raise
         raise ContractError("The stored events of a charge cannot be read.") from None
+    if told is not measure:
+        raise ContractError("The stored events of a charge are of another measure than the charge.")
     if not events and "job" in stored:
         raise ContractError("The stored events of a charge cannot be read.")
     if not events:
@@ -290,14 +296,16 @@ def _stored(event: Json) -> PrivacyEvent:
     kind = _MECHANISMS.get(event["mechanism"]["is"])
     if kind is None:
         raise UnsupportedError("The ledger holds an unknown mechanism.")
-    if min(int(event["l1"]), int(event["l2-squared"])) < 1:
-        raise ContractError("The ledger holds an event that moves nothing.")
+    l1, l2_squared = int(event["l1"]), int(event["l2-squared"])
+    reach, set_reach = int(event.get("reach", "0")), int(event.get("set-reach", "0"))
+    if min(l1, l2_squared) < 1 or min(reach, set_reach) < 0:
+        raise ContractError("The ledger holds an event that moves nothing, or less.")
     return PrivacyEvent(
         mechanism=decode(kind, event["mechanism"], names={}),
-        l1=int(event["l1"]),
-        l2_squared=int(event["l2-squared"]),
-        reach=int(event.get("reach", "0")),
-        set_reach=int(event.get("set-reach", "0")),
+        l1=l1,
+        l2_squared=l2_squared,
+        reach=reach,
+        set_reach=set_reach,
     )
 
 

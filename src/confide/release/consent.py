@@ -87,15 +87,33 @@ def who_withdrew(folder: Path, *, ledger: Ledger | None) -> Withdrawn:
     Raises:
         LedgerFrozenError: If a list is missing or was changed, or ``hash.key`` is not the ledger's.
     """
-    if ledger is not None:
-        _require_key(folder, ledger=ledger)
     found = withdrawn(folder / FOLDER, hash_key=read_order_key(folder))
     if ledger is not None:
+        _require_key(found.key, ledger=ledger)
         require_listed(found, noted=ledger.desk.consent.withdrawals())
     return found
 
 
-def _require_key(folder: Path, *, ledger: Ledger) -> None:
+def order_key(folder: Path, *, under: str) -> bytes:
+    """Return the hash key, which is still that under which persons were told apart.
+
+    Args:
+        folder: The workspace folder.
+        under: Its fingerprint then; "" of any.
+
+    Raises:
+        ContractError: If it is another.
+    """
+    key = read_order_key(folder)
+    if under not in {"", fingerprint(key)}:
+        raise ContractError(
+            "hash.key was exchanged meanwhile; nothing was charged for this.",
+            hint="Put the one that the ledger goes with back, and run it again.",
+        )
+    return key
+
+
+def _require_key(key: str, *, ledger: Ledger) -> None:
     """Refuse a hash key that was exchanged since the ledger was opened.
 
     Under another one other rows of a patient are kept, and every patient looks new.
@@ -103,7 +121,7 @@ def _require_key(folder: Path, *, ledger: Ledger) -> None:
     Raises:
         LedgerFrozenError: If it is not the one that the ledger goes with.
     """
-    if ledger.desk.consent.hash_key() not in {"", fingerprint(read_order_key(folder))}:
+    if ledger.desk.consent.hash_key() not in {"", key}:
         raise LedgerFrozenError(
             "hash.key is not the one that this ledger goes with.",
             hint="Put that one back from its offline copy. Only if it is lost for good: confide "
@@ -195,21 +213,25 @@ def withdraw(
         )
     if lost is not None:
         require_reason(lost.reason, what="going on without a list of withdrawn patients")
-        _require_key(folder, ledger=ledger)
-    engine = over(who_withdrew(folder, ledger=ledger if lost is None else None))
+    found = who_withdrew(folder, ledger=ledger if lost is None else None)
+    _require_key(found.key, ledger=ledger)
+    engine = over(found)
     ids = tuple(ids)
-    words = [[engine.identity(reading) for reading in readings(each)] for each in ids]
-    if not words:
+    if not ids:
         raise ContractError("Expected a person id, got none.", hint="Write one on each line.")
-    for place, read in enumerate(words, start=1):
-        if not any(read):
+    read = [(place, each) for place, given in enumerate(ids, start=1) for each in readings(given)]
+    written = [each for _, each in read]
+    words = engine.identities(written)
+    usable = {place for (place, _), found in zip(read, words, strict=True) if found is not None}
+    for place in range(1, len(ids) + 1):
+        if place not in usable:
             raise ContractError(
                 f"Id {place} cannot be a person id of this source; nothing was done.",
                 hint="Write ids as the source has them, one on each line.",
             )
-    words += [[engine.identity_as_text(reading) for reading in readings(each)] for each in ids]
-    whole = sorted({each for read in words for each in read if each is not None})
-    identities, key = np.array(whole, dtype=np.uint64), read_order_key(folder)
+    words += engine.identities(written, as_texts=True)
+    whole = sorted({each for each in words if each is not None})
+    identities, key = np.array(whole, dtype=np.uint64), order_key(folder, under=found.key)
     consent = ledger.desk.consent
     stores, unread = stores_of(
         folder / PATIENTS, hash_key=key, replaced=consent.hash_key_was_replaced

@@ -191,11 +191,13 @@ class Engine(Protocol):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
 
-    def identity_as_text(self, person_id: str) -> tuple[int, int] | None:
-        """Return the keyed hash that a person id has in sources whose ids are texts."""
-
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""
+
+    def identities(
+        self, person_ids: Sequence[str], *, as_texts: bool = False
+    ) -> tuple[tuple[int, int] | None, ...]:
+        """Return the same of each of many ids, or of each as it is where ids are texts."""
 
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""

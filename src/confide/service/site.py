@@ -11,8 +11,7 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.files.dataset import DeclaredDataset
 from confide.files.public.private_places import WORKSPACE
-from confide.release.consent import require_same_consent, who_withdrew
-from confide.release.site.keys import read_order_key
+from confide.release.consent import order_key, require_same_consent, who_withdrew
 from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import site_ledger, site_patients
 from confide.release.site.snapshot import source_state
@@ -58,7 +57,10 @@ class Site:
     def patients(self) -> PatientStore:
         """Return the store of per-patient budgets: for the gate and the privacy officer."""
         if self._patients is None:
-            self._patients = site_patients(self.folder, lineage=self.declared.dataset.lineage)
+            under = self.ledger.desk.consent.hash_key() or self._withdrawn.key
+            key = order_key(self.folder, under=under)
+            lineage = self.declared.dataset.lineage
+            self._patients = site_patients(self.folder, lineage=lineage, hash_key=key)
         return self._patients
 
     def close_patients(self) -> None:
@@ -103,16 +105,17 @@ class Site:
             from confide.rows.engines.duckdb import open_engine
             from confide.rows.sources.frames import kept
 
-            self._withdrawn, self._frames = withdrawn, kept(self._frames)
-            self._engine = open_engine(
+            self._frames = kept(self._frames)
+            engine = open_engine(
                 declared.source,
                 base=declared.base,
                 dataset=of,
-                hash_key=read_order_key(self.folder),
+                hash_key=order_key(self.folder, under=withdrawn.key),
                 frames=self._frames,
                 threads=declared.threads,
                 memory_limit=declared.memory_limit,
                 copying=UseCopies(folder=self.folder / PREPARED),
                 withdrawn=withdrawn.hashes,
             )
+            self._engine, self._withdrawn = engine, withdrawn
         return self._engine

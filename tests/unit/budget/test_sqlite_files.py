@@ -11,6 +11,7 @@ import confide
 from confide.budget.ledger import State
 from confide.budget.stores.lease import Lease
 from confide.errors import ConfideError, ContractError, LedgerFrozenError, PolicyError
+from confide.privacy.amount import Amount
 from ledgers import (
     LINEAGE,
     TENTH,
@@ -149,8 +150,8 @@ def test_a_lease_ends_with_its_holder_and_leaves_no_file(tmp_path):
 def test_an_entry_that_costs_more_than_was_charged_freezes_until_it_is_counted(ledger, folder):
     released(ledger, "k", b"")
 
-    def dearer(events_json):
-        amount = amount_of(events_json)
+    def dearer(events_json, *, measure):
+        amount = amount_of(events_json, measure=measure)
         return type(amount)(nano=amount.nano + 1000)
 
     other = open_ledger(folder, clock=HandClock(), recompute=dearer)
@@ -165,12 +166,27 @@ def test_an_entry_that_costs_more_than_was_charged_freezes_until_it_is_counted(l
 def test_events_that_no_accountant_knows_freeze_the_ledger(ledger, folder):
     released(ledger, "k", b"")
 
-    def puzzled(_):
+    def puzzled(_, *, measure):
+        del measure
         raise ContractError("Unknown event.")
 
     other = open_ledger(folder, clock=HandClock(), recompute=puzzled)
     with pytest.raises(LedgerFrozenError, match="cannot be recomputed"):
         other.head()
+    other.close()
+
+
+def test_a_charge_beside_no_event_freezes_until_somebody_looks(ledger, folder):
+    released(ledger, "k", b"")
+
+    def nothing(*_, **__):
+        return Amount(nano=0)
+
+    other = open_ledger(folder, clock=HandClock(), recompute=nothing)
+    with pytest.raises(LedgerFrozenError, match="was charged, and has no events"):
+        other.head()
+    other.unfreeze("looked into")
+    assert used(other)["lifetime"] == TENTH
     other.close()
 
 

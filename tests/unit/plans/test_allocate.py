@@ -217,7 +217,7 @@ def test_charges_add_up_to_at_most_the_total_for_any_shares(shares, nano, measur
     assert plan.amount.nano <= nano
     if None in shares:
         assert plan.amount.nano >= nano - 2 * len(shares)  # no more than rounding is lost
-    loss = recompute(plan.events_json)
+    loss = recompute(plan.events_json, measure=to.measure)
     assert loss.nano <= plan.amount.nano
     assert loss.atto == plan.amount.atto
 
@@ -377,8 +377,18 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
             '{"measure":"pure","events":[{"mechanism":{"is":"DiscreteLaplace","scale":"2"},'
             '"l1":"0","l2-squared":"0"}]}'
         ),
+        (
+            '{"measure":"zcdp","events":[{"mechanism":{"is":"DiscreteLaplace","scale":"2"},'
+            '"l1":"1","l2-squared":"1"}]}'
+        ),
+        '{"measure":"zcdp","events":[]}',
+        (
+            '{"measure":"pure","events":[{"mechanism":{"candidates":3,"epsilon":"1",'
+            '"is":"SetSelection","reach":1,"size":1},"l1":"2","l2-squared":"2",'
+            '"reach":"1","set-reach":"-1"}]}'
+        ),
     ],
 )
 def test_stored_events_that_no_plan_writes_are_refused(text):
     with pytest.raises(ContractError):
-        recompute(text)
+        recompute(text, measure=Measure.PURE)

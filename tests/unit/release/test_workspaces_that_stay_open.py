@@ -12,7 +12,7 @@ from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.per_patient.sealed import read_sealed, rewrite_sealed
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.store_folder import store_key
-from confide.errors import ContractError, LedgerFrozenError
+from confide.errors import ContractError, LedgerFrozenError, ReleaseFailedError
 from confide.privacy.individual import FEMTO
 from confide.release.site.keys import read_order_key
 from patient_lives import watched
@@ -594,3 +594,40 @@ def test_who_is_met_while_they_withdraw_is_forgotten_before_the_next_release(
     now = of_segments(world)
     counts(world, "again", epsilon="1")
     assert of_segments(world) == now, "once is enough"
+
+
+def editions_once_a_file_of_before_came_back(folder, monkeypatch):
+    """Return the last edition of each file of who is who after a release.
+
+    One is of before who was met while they withdrew was forgotten; every list is known to it.
+    """
+    world = hospital("sqlite", folder)
+    with confide.open(world.dataset) as at:
+        counted(at, "before")
+    with (world.folder / "people.csv").open("a") as people:
+        people.write("new,f\n")
+    real = PatientStore.charge
+
+    def leaves(store, ledger, **more):
+        forget(world.dataset, "new")
+        return real(store, ledger, **more)
+
+    def fails(*_, **__):
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PatientStore, "charge", leaves)
+        counts(world, "reads", epsilon="1")
+        first, _ = of_segments(world).items()
+        patch.setattr(PatientStore, "charge", fails)
+        with pytest.raises(ReleaseFailedError):
+            counts(world, "fails", epsilon="1")
+    put_back(dict([first]))
+    counts(world, "later", epsilon="1")
+    key = store_key(read_order_key(world.inside))
+    found = [read_sealed(path, key=key, kind="people").fields for path in segments(world)]
+    return [each["editions"][-1] for each in found]
+
+
+def test_files_of_who_is_who_are_of_one_edition_before_a_release_names_it(tmp_path, monkeypatch):
+    assert len({*editions_once_a_file_of_before_came_back(tmp_path / "h", monkeypatch)}) == 1

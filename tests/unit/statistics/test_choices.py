@@ -184,7 +184,7 @@ def test_under_pure_a_set_is_drawn_at_once_and_under_zcdp_many_features_are_peel
 def test_the_charge_is_recomputed_from_the_stored_events():
     for to, statistic in itertools.product((PURE, ZCDP), (WARDS, replace(WARDS, size=2), MARKERS)):
         plan = priced(statistic, to=to, nano=NANO // 3)
-        found = recompute(plan.events_json)
+        found = recompute(plan.events_json, measure=to.measure)
         assert found.atto == 0
         assert 0.99 * plan.amount.nano <= found.nano <= plan.amount.nano
     assert found != Amount(nano=0)

@@ -9,14 +9,14 @@ each request's events cost, and checks the signature of the head.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from confide.budget.accountant import Accountant
 from confide.budget.accounts.book import Book
 from confide.budget.chain.chain import Chain, Event, SignedHead, canonical, head_of, is_signed
 from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.errors import LedgerFrozenError, VerificationError
-from confide.privacy.amount import Amount
 
 _WENT_ON = "unfrozen"
 
@@ -54,9 +54,7 @@ def read_chain(text: bytes, *, name: str) -> Chain:
         ) from None
 
 
-def check_chain(
-    chain: Chain, *, recompute: Callable[[str], Amount], key: str | None = None
-) -> Book:
+def check_chain(chain: Chain, *, recompute: Accountant, key: str | None = None) -> Book:
     """Return what a chain adds up to, if everything in it holds.
 
     Args:

@@ -11,6 +11,7 @@ an answer was changed, so the ledger must be restored from a backup first.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from confide.budget.accountant import Accountant, is_unexplained
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
 from confide.budget.accounts.lost_lineages import terms_told_before
@@ -45,7 +46,7 @@ from confide.budget.integrity.lost_rows import (
 from confide.budget.policy.counters import group_of, shares
 from confide.budget.stores.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
-from confide.privacy.amount import LARGEST, Amount
+from confide.privacy.amount import LARGEST
 
 TOLD = 10_000
 """Rows after which somebody who waits is told."""
@@ -94,7 +95,7 @@ def inspect(
     *,
     anchor: Anchor,
     public_key: str,
-    recompute: Callable[[str], Amount],
+    recompute: Accountant,
     watch: Callable[[Book], None] = lambda _: None,
     signer: Signer | None = None,
 ) -> Inspection:
@@ -315,18 +316,19 @@ def _note(found: Inspection, *, lineage: str, scope: str, spent: int) -> None:
     scopes[scope] = min(LARGEST, max(scopes.get(scope, 0), spent))
 
 
-def check_charges(
-    found: Inspection, requests: Iterable[Held], *, recompute: Callable[[str], Amount]
-) -> None:
+def check_charges(found: Inspection, requests: Iterable[Held], *, recompute: Accountant) -> None:
     """Recompute the loss of requests since an officer last looked."""
     for held in requests:
         entry = held.entry
         if entry.state in OVER or entry.number < found.book.accepted:
             continue
         try:
-            cost = recompute(held.events_json)
+            cost = recompute(held.events_json, measure=entry.measure)
         except ConfideError:
             found.differences.append(f"The events of entry {entry.number} cannot be recomputed.")
+            continue
+        if is_unexplained(entry.amount, cost=cost):
+            found.differences.append(f"Entry {entry.number} was charged, and has no events.")
             continue
         if entry.amount.covers(cost):
             continue

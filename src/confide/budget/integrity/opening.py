@@ -9,8 +9,9 @@ checkpoint are checked when somebody asks for them, and all of them by ``confide
 the whole ledger instead, and freezes it with what it finds then.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from confide.budget.accountant import Accountant
 from confide.budget.chain.chain import SignedHead, is_signed
 from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.book_head import is_head_signed, unsigned_head
@@ -18,11 +19,10 @@ from confide.budget.integrity.checkpoint import CheckpointBasis, read_basis, sig
 from confide.budget.integrity.inspection import Inspection, check_charges
 from confide.budget.stores.store import Store
 from confide.errors import LedgerFrozenError
-from confide.privacy.amount import Amount
 
 
 def look(
-    store: Store, *, anchor: Anchor, public_key: str, recompute: Callable[[str], Amount]
+    store: Store, *, anchor: Anchor, public_key: str, recompute: Accountant
 ) -> tuple[Inspection, CheckpointBasis] | None:
     """Return what a quick look shows, and from where it began; None if the ledger is to be read.
 

@@ -8,7 +8,7 @@ from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import FOLDER, withdrawn
 from confide.budget.stores.place import Place, SQLitePlace, open_store
 from confide.plans.events import recompute
-from confide.release.site.keys import SigningKey, read_order_key
+from confide.release.site.keys import SigningKey
 from confide.release.site.ledger_pin import FolderSite
 
 ANCHOR = "anchor.jsonl"
@@ -39,8 +39,7 @@ def site_ledger(
     )
 
 
-def site_patients(folder: Path, *, lineage: str) -> PatientStore:
+def site_patients(folder: Path, *, lineage: str, hash_key: bytes) -> PatientStore:
     """Open the per-patient budgets of a lineage in a folder, or make them."""
-    key = read_order_key(folder)
-    listed = functools.partial(withdrawn, folder / FOLDER, hash_key=key)
-    return PatientStore(folder / PATIENTS, lineage=lineage, hash_key=key, listed=listed)
+    listed = functools.partial(withdrawn, folder / FOLDER, hash_key=hash_key)
+    return PatientStore(folder / PATIENTS, lineage=lineage, hash_key=hash_key, listed=listed)

@@ -16,7 +16,7 @@ References:
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -43,6 +43,7 @@ WITHDRAWN = "withdrawn"
 """Our table of the hashes of those who withdrew consent, where there are any."""
 _BLOCK = 64
 _WORD = 16  # hexadecimal digits
+_AT_ONCE = 100_000  # ids in one query
 
 
 def identity_parameters(hash_key: bytes, *, of: Entity) -> Mapping[str, bytes]:
@@ -99,12 +100,23 @@ def _word(index: int, name: str) -> exp.Expr:
     return named(cast(exp.DPipe(this=string("0x"), expression=digits), exp.DType.UBIGINT), name)
 
 
-def identity_of(person_id: str, *, ids: Ids, on: Session) -> tuple[int, int] | None:
-    """Return the two words of one person id, as it is written; None if it cannot be one."""
-    given = cast(exp.Placeholder(this=GIVEN), VARCHAR)
-    canonical = person(given, found=Found(name="", physical=Physical.TEXT), ids=ids)
-    row = exp.Select(expressions=[named(canonical, "id")])
-    usable = select(own("id"), of=row, where=[present(own("id"))])
-    session = on.giving(GIVEN, person_id)
-    found = session.rows(identities(usable, of="id", by="id"))
-    return (int(found[0][0]), int(found[0][1])) if found else None
+def identities_of(
+    person_ids: Sequence[str], *, ids: Ids, on: Session
+) -> tuple[tuple[int, int] | None, ...]:
+    """Return the two words of each person id, as it is written; None for one that cannot be one.
+
+    Many are hashed by one query: a list may hold a million.
+    """
+    given = exp.Cast(this=exp.Placeholder(this=GIVEN), to=exp.DataType.build("VARCHAR[]"))
+    place = call("generate_subscripts", given.copy(), num(1))
+    listed = [named(call("unnest", given), "written"), named(place, "place")]
+    written = exp.Select(expressions=listed)
+    canonical = person(own("written"), found=Found(name="", physical=Physical.TEXT), ids=ids)
+    query = identities(
+        select(own("place"), named(canonical, "id"), of=written), of="id", by="place"
+    )
+    found: list[tuple[int, int] | None] = []
+    for start in range(0, len(person_ids), _AT_ONCE):
+        some = on.giving(GIVEN, list(person_ids[start : start + _AT_ONCE])).rows(query)
+        found += [None if high is None else (int(high), int(low)) for high, low in some]
+    return tuple(found)

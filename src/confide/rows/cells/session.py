@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from confide.errors import ConfideError, EngineError
 
-Parameter: TypeAlias = int | str | bytes
+Parameter: TypeAlias = int | str | bytes | list[str]
 
 
 class Session:

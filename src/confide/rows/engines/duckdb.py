@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.cells.hardening import attach, hardening
-from confide.rows.cells.identity import WITHDRAWN, identity_of, identity_parameters
+from confide.rows.cells.identity import WITHDRAWN, identities_of, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session, dropping_messages
@@ -197,11 +197,15 @@ class DuckDBEngine:
 
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""
-        return identity_of(person_id, ids=self._layout.ids, on=self._session)
+        (found,) = self.identities([person_id])
+        return found
 
-    def identity_as_text(self, person_id: str) -> tuple[int, int] | None:
-        """Return the keyed hash that a person id has where ids are texts."""
-        return identity_of(person_id, ids=Ids.TEXT, on=self._session)
+    def identities(
+        self, person_ids: Sequence[str], *, as_texts: bool = False
+    ) -> tuple[tuple[int, int] | None, ...]:
+        """Return the same of each of many ids, or of each as it is where ids are texts."""
+        ids = Ids.TEXT if as_texts else self._layout.ids
+        return identities_of(person_ids, ids=ids, on=self._session)
 
     def problems(self) -> Mapping[str, str]:
         """Return why declared tables cannot be used, by table; from names and types alone."""

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from confide.files.dataset import read_dataset
-from confide.release.consent import who_withdrew
-from confide.release.site.keys import read_order_key
+from confide.release.consent import order_key, who_withdrew
 from confide.service.dump import ASIDE
 from confide.service.opening import initialise
 
@@ -120,15 +119,16 @@ def preparation(dataset: str | Path) -> "Preparation":
 
     declared = read_dataset(Path(dataset))
     inside = initialise(declared.base)
+    withdrawn = who_withdrew(inside, ledger=None)
     return Preparation(
         source=declared.source,
         base=declared.base,
         dataset=declared.dataset,
-        hash_key=read_order_key(inside),
+        hash_key=order_key(inside, under=withdrawn.key),
         folder=inside / PREPARED,
         threads=declared.threads,
         memory_limit=declared.memory_limit,
-        withdrawn=who_withdrew(inside, ledger=None).hashes,
+        withdrawn=withdrawn.hashes,
     )
 
 
