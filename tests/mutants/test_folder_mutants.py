@@ -10,6 +10,7 @@ import confide
 from confide.budget.per_patient import admitted, people, store_folder, withdrawn
 from confide.budget.per_patient.store import PatientStore
 from confide.errors import LedgerFrozenError
+from confide.files import dataset
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
 from confide.release import consent
@@ -18,6 +19,7 @@ from confide.service import site
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site
 from patient_lives import watched
+from unit.files import test_linked_dataset
 from unit.release import test_keys_exchanged_for_a_moment as for_a_moment
 from unit.release import test_workspaces_that_stay_open as open_ones
 
@@ -190,3 +192,8 @@ def test_a_data_set_that_moves_with_the_process_is_found(tmp_path, monkeypatch):
 def test_a_source_that_is_opened_under_another_hash_key_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "order_key", lambda folder, **_: read_order_key(folder))
     assert for_a_moment.met_under_a_key_for_a_moment(tmp_path / "h", monkeypatch) > 40
+
+
+def test_a_link_that_begins_a_second_ledger_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "require_no_ledger_behind", lambda _: None)
+    assert test_linked_dataset.answers_through_a_link(tmp_path) > 30

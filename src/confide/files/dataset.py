@@ -20,6 +20,7 @@ from confide.errors import ContractError, in_file
 from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
+from confide.files.linked import require_no_ledger_behind
 from confide.files.omop import without_no_concept
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
@@ -186,7 +187,9 @@ def read_dataset(path: Path) -> DeclaredDataset:
         ContractError: If it breaks its contract; the message names the place.
     """
     with in_file(path.name):
-        return declare(read_yaml(path), path=path)
+        value = read_yaml(path)
+        require_no_ledger_behind(path)
+        return declare(value, path=path)
 
 
 def declared_by(
