@@ -20,14 +20,17 @@ import pytest
 import confide
 from command_line import confide as confide_line
 from confide.budget.per_patient.store import PatientStore
-from confide.errors import LedgerFrozenError, PolicyError, ReleaseFailedError
+from confide.errors import ContractError, LedgerFrozenError, PolicyError, ReleaseFailedError
 from confide.privacy.individual import FEMTO
 from confide.release.consent import Lost
+from confide.service.site import Site
 from confide.workspace import Workspace
 from patients_world import write_hospital
 from recovery_world import World, ran
 
 CAP = 60
+ANOTHER = bytes(range(32)).hex().encode() + b"\n"
+"""Of hash.key."""
 ACTS = {
     "release": 10,
     "somebody_comes": 1.5,
@@ -43,6 +46,7 @@ ACTS = {
     "put_right_segments_back": 0.7,
     "close": 0.5,
     "rotate_key": 0.2,
+    "hash_key_is_exchanged_for_a_moment": 0.7,
 }
 WINDOWS = ("lifetime", "rolling-365d", "calendar-year")
 
@@ -65,6 +69,24 @@ def watched() -> Iterator[dict[tuple[int, ...], int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PatientStore, "charge", charge)
         yield paid
+
+
+@contextlib.contextmanager
+def another_key(dataset: Path) -> Iterator[None]:
+    """Put another hash.key in place while a source is opened, and then the right one back."""
+    path, real = dataset.parent / ".confide" / "hash.key", Site.engine_without
+
+    def opened(site, withdrawn):
+        right = path.read_bytes()
+        path.write_bytes(ANOTHER)
+        try:
+            return real(site, withdrawn)
+        finally:
+            path.write_bytes(right)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Site, "engine_without", opened)
+        yield
 
 
 @dataclass
@@ -264,3 +286,10 @@ class Life:
 
     def rotate_key(self) -> None:
         ran("ledger", "rotate-keys", self.world.dataset, "--reason", "yearly", "--quiet")
+
+    def hash_key_is_exchanged_for_a_moment(self) -> None:
+        """Exchange it while a source is opened: nobody may be met under the other one."""
+        if self.draw.random() < 0.7:
+            self.close_all()
+        with another_key(self.world.dataset), contextlib.suppress(ContractError):
+            self.release("8", "40")

@@ -191,7 +191,7 @@ def test_a_data_set_that_moves_with_the_process_is_found(tmp_path, monkeypatch):
 
 def test_a_source_that_is_opened_under_another_hash_key_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "order_key", lambda folder, **_: read_order_key(folder))
-    assert for_a_moment.met_under_a_key_for_a_moment(tmp_path / "h", monkeypatch) > 40
+    assert for_a_moment.met_under_a_key_for_a_moment(tmp_path / "h") > 40
 
 
 def test_a_link_that_begins_a_second_ledger_is_found(tmp_path, monkeypatch):

@@ -6,40 +6,19 @@ import pytest
 
 import confide
 from confide.errors import ContractError
-from confide.service.site import Site
-from patient_lives import watched
+from patient_lives import another_key, watched
 from patients_world import write_hospital
 from unit.release.test_consent_withdrawn import PEOPLE
 
-ANOTHER = bytes(range(32)).hex().encode() + b"\n"
 
-
-@contextlib.contextmanager
-def another_key(dataset, monkeypatch):
-    """Put another hash.key in place while a source is opened, and then the right one back."""
-    path, real = dataset.parent / ".confide" / "hash.key", Site.engine_without
-
-    def opened(site, withdrawn):
-        right = path.read_bytes()
-        path.write_bytes(ANOTHER)
-        try:
-            return real(site, withdrawn)
-        finally:
-            path.write_bytes(right)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Site, "engine_without", opened)
-        yield
-
-
-def met_under_a_key_for_a_moment(folder, monkeypatch):
+def met_under_a_key_for_a_moment(folder):
     """Return how many persons a hospital of forty patients knows after a release under it."""
     dataset = write_hospital(folder, cap='epsilon: "60"', life='epsilon: "90000"')
     with watched() as paid:
         with confide.open(dataset) as at:
             at.release(at.plan(PEOPLE, epsilon="45"), request="before")
             spent = at.spent()
-        with another_key(dataset, monkeypatch), confide.open(dataset) as at:
+        with another_key(dataset), confide.open(dataset) as at:
             plan = at.plan(PEOPLE, epsilon="10")
             with contextlib.suppress(ContractError):
                 at.release(plan, request="meanwhile")
@@ -50,16 +29,16 @@ def met_under_a_key_for_a_moment(folder, monkeypatch):
     return len(paid)
 
 
-def test_nobody_is_met_under_a_hash_key_that_is_exchanged_for_a_moment(tmp_path, monkeypatch):
-    assert met_under_a_key_for_a_moment(tmp_path, monkeypatch) == 40
+def test_nobody_is_met_under_a_hash_key_that_is_exchanged_for_a_moment(tmp_path):
+    assert met_under_a_key_for_a_moment(tmp_path) == 40
 
 
-def test_nobody_is_listed_under_a_hash_key_that_is_exchanged_for_a_moment(tmp_path, monkeypatch):
+def test_nobody_is_listed_under_a_hash_key_that_is_exchanged_for_a_moment(tmp_path):
     dataset = write_hospital(tmp_path, cap='epsilon: "60"', life='epsilon: "90000"')
     with confide.open(dataset) as at:
         assert round(at.release(at.plan(PEOPLE, epsilon="9"), request="1").of("n")[0].value) == 40
     with (
-        another_key(dataset, monkeypatch),
+        another_key(dataset),
         confide.open(dataset) as at,
         pytest.raises(ContractError, match="exchanged meanwhile"),
     ):
