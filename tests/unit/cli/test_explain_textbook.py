@@ -56,6 +56,25 @@ def test_unequal_losses_have_no_optimal_rule_and_no_delta_leaves_the_sum():
     assert list(rows("composition", "0.1,0.2")) == ["Sum"]
 
 
+def test_pure_and_concentrated_losses_together_are_less_than_their_rho_says():
+    found = rows("composition", "0.1*5, rho 0.01", "--delta", "1e-6")
+    named = {name: float(row[0]) for name, row in found.items()}
+    assert list(named) == [
+        "Sum of ρ = ε²/2, converted (zCDP)",
+        "Sum of Rényi curves, converted",
+        "At one Rényi order that the cap fixes, or the sum",
+    ]
+    concentrated, fixed, one_order = named.values()
+    assert fixed < one_order < concentrated
+
+
+def test_a_rho_without_a_delta_is_refused_by_name():
+    told = confide("explain", "composition", "0.1, rho=0.01")
+    assert told.code == 7
+    assert "A ρ has an ε at a δ alone." in told.err
+    assert "--delta 1e-6" in told.err
+
+
 def test_the_exact_gaussian_rule_is_the_least_that_has_delta():
     found = rows("noise", "0.5", "--delta", "1e-6")
     exact, classical = (

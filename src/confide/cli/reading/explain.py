@@ -16,7 +16,7 @@ def explain(
     what: Annotated[
         str,
         typer.Argument(
-            help="An ε such as 0.5, a study.yaml, a certificate, or losses such as '0.1*12, 0.5'."
+            help="An ε such as 0.5, a study.yaml, a certificate, or losses: '0.1*12, rho 0.01'."
         ),
     ] = "",
     *,

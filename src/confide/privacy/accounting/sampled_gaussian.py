@@ -161,6 +161,25 @@ def sampled_rho(steps: Sequence[SampledSteps], *, delta: Fraction) -> Fraction:
     return Fraction((Fraction(above) * _GRID).__ceil__(), _GRID)
 
 
+def divergence_at(steps: Sequence[SampledSteps], *, order: int) -> Fraction:
+    """Return the Rényi divergence of a whole order of all steps, to some 50 digits.
+
+    Raises:
+        InvalidParameterError: If the order is below 2.
+
+    Example:
+        One step with one patient in a hundred, at σ = Δ:
+
+        >>> step = SampledSteps(rate=Fraction(1, 100), multiplier_squared=Fraction(1), count=1)
+        >>> float(round(divergence_at([step], order=22), 6))
+        6.175536
+    """
+    if order < 2:
+        raise InvalidParameterError(f"Expected an order of at least 2, got {order}.")
+    with decimal.localcontext(_DIGITS):
+        return Fraction(_divergence(steps, rho=Fraction(0), order=order))
+
+
 def least_multiplier(
     most: Fraction, *, cost: Callable[[SampledSteps], Fraction], rate: Fraction, count: int
 ) -> Fraction:

@@ -36,6 +36,7 @@ from confide.privacy.accounting.compose import (
     to_zcdp,
 )
 from confide.privacy.accounting.concentrated import rho_for
+from confide.privacy.accounting.mixed import least_cap
 from confide.privacy.accounting.renyi import RenyiCurve, improved_epsilon, pure_curve
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
@@ -49,16 +50,18 @@ _LEVEL = 0.95
 _NONE = "–"
 
 
-def composition(losses: Sequence[PureDP], *, delta: Fraction, words: Words) -> Explanation:
-    """Explain what pure losses are together by each rule of composition.
+def composition(
+    losses: Sequence[PureDP | ZeroConcentratedDP], *, delta: Fraction, words: Words
+) -> Explanation:
+    """Explain what losses are together by each rule of composition.
 
     Args:
-        losses: Of releases about the same patients, in any order.
+        losses: Of releases about the same patients, in any order; none has a δ of its own.
         delta: At which the sum may be undercut; 0 leaves the sum alone.
         words: Language.
 
     Raises:
-        ContractError: If there are none, or more than 10,000.
+        ContractError: If there are none, or more than 10,000; or one is in ρ and δ is 0.
         InvalidParameterError: If they are together more than can be told as odds.
 
     Example:
@@ -66,13 +69,15 @@ def composition(losses: Sequence[PureDP], *, delta: Fraction, words: Words) -> E
         >>> tiles = [PureDP(epsilon=Fraction(1, 10))] * 100
         >>> told = composition(tiles, delta=Fraction("1e-6"), words=load_words("en"))
         >>> [row[1] for row in told.grids[0].rows]
-        ['10', '6.309', '4.775', '5.222', '5.074', '5.757']
+        ['10', '6.309', '4.775', '5.222', '5.074', '5.082', '5.757']
     """
     if not 0 < len(losses) <= MOST:
         raise ContractError(f"Expected 1 to {MOST:,} losses, got {len(losses):,}.")
-    total = sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))
-    together = ApproxDP(epsilon=total, delta=Fraction(0))
-    if delta and 0 < (best := least(losses, delta=delta)).epsilon < total:
+    if not delta and not all(isinstance(loss, PureDP) for loss in losses):
+        raise ContractError("A ρ has an ε at a δ alone.", hint="Add --delta 1e-6.")
+    total = _sum(losses)
+    together = ApproxDP(epsilon=total or Fraction(0), delta=Fraction(0))
+    if delta and 0 < (best := least(losses, delta=delta)).epsilon < (total or math.inf):
         together = best
     sentences = _odds(together, words=words)  # refuses what is too large for any rule
     rows = tuple(
@@ -98,26 +103,44 @@ def _odds(loss: ApproxDP, *, words: Words) -> tuple[str, ...]:
     return odds_sentences(meaning, unit=Entity.PATIENT, adjacency=Adjacency.ADD_REMOVE, words=words)
 
 
-def _rules(losses: Sequence[PureDP], *, delta: Fraction) -> Iterator[tuple[str, Fraction, str]]:
+def _sum(losses: Sequence[PureDP | ZeroConcentratedDP]) -> Fraction | None:
+    """Return Σε; None where a loss has no ε without a δ."""
+    epsilons = [Fraction(loss.epsilon) for loss in losses if isinstance(loss, PureDP)]
+    return sum(epsilons, Fraction(0)) if len(epsilons) == len(losses) else None
+
+
+def _rules(
+    losses: Sequence[PureDP | ZeroConcentratedDP], *, delta: Fraction
+) -> Iterator[tuple[str, Fraction, str]]:
     """Yield each rule, its ε rounded up, and whether losses may be chosen as one goes."""
-    epsilons = [Fraction(loss.epsilon) for loss in losses]
-    total = sum(epsilons, Fraction(0))
-    yield "sum", total, "chosen"
+    total, pure = _sum(losses), [loss for loss in losses if isinstance(loss, PureDP)]
+    if total is not None:
+        yield "sum", total, "chosen"
     if not delta:
         return
-    yield "advanced", advanced(losses, delta=delta).epsilon, "fixed"
-    if len(set(epsilons)) == 1:
-        yield "optimal", optimal(losses[0], count=len(losses), delta=delta).epsilon, "fixed"
+    if total is not None:
+        yield "advanced", advanced(pure, delta=delta).epsilon, "fixed"
+    if total is not None and len(set(pure)) == 1:
+        yield "optimal", optimal(pure[0], count=len(pure), delta=delta).epsilon, "fixed"
     rho = compose([to_zcdp(loss) for loss in losses])
     yield "concentrated", to_approximate(rho, delta=delta).epsilon, "chosen"
-    renyi = improved_epsilon(_added_curves(epsilons), delta=float(delta))
+    renyi = improved_epsilon(_added_curves(losses), delta=float(delta))
     yield "renyi", _up(renyi), "fixed"
-    yield "filter", adaptive(losses, delta=delta).epsilon, "chosen"
+    yield "mixed", least_cap(losses, delta=delta), "chosen"
+    if total is not None:
+        yield "filter", adaptive(pure, delta=delta).epsilon, "chosen"
 
 
-def _added_curves(epsilons: Sequence[Fraction]) -> RenyiCurve:
-    curves = [(count, pure_curve(float(each))) for each, count in Counter(epsilons).items()]
+def _added_curves(losses: Sequence[PureDP | ZeroConcentratedDP]) -> RenyiCurve:
+    curves = [(count, _curve(each)) for each, count in Counter(losses).items()]
     return lambda order: sum(count * curve(order) for count, curve in curves)
+
+
+def _curve(loss: PureDP | ZeroConcentratedDP) -> RenyiCurve:
+    if isinstance(loss, PureDP):
+        return pure_curve(float(loss.epsilon))
+    rho = float(loss.rho)
+    return lambda order: order * rho
 
 
 def _up(value: float) -> Fraction:

@@ -1,6 +1,7 @@
 """Explain: a loss, a plan or a certificate, in words and as odds."""
 
 import enum
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,8 +26,9 @@ class Topic(enum.Enum):
 
 
 USUAL = "1"
+_IN_RHO = re.compile(r"^(?:rho|ρ)\s*=?\s*")
 _SINGLE = "Write confide explain epsilon 0.5."
-_SEVERAL = "Write confide explain composition '0.1*12, 0.5' --delta 1e-6."
+_SEVERAL = "Write confide explain composition '0.1*12, 0.5, rho 0.01' --delta 1e-6."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ def explain(
 
     Args:
         topic: Of what kind it is.
-        what: An ε, a path, or losses such as "0.1*12, 0.5"; the usual one when empty.
+        what: An ε, a path, or losses such as "0.1*12, rho 0.01"; the usual one when empty.
         delta: Beside ε.
         sensitivity: Of noise: by how much one patient moves the answer.
         period: Of a plan: which run of a study that repeats.
@@ -97,16 +99,18 @@ def _epsilon(text: str, *, delta: str) -> "Explanation":
 
 def _composition(text: str, *, delta: str) -> "Explanation":
     from confide.drawing.words import load_words
-    from confide.privacy.loss import PureDP
+    from confide.privacy.loss import PureDP, ZeroConcentratedDP
     from confide.report.wording.textbook import MOST, composition
 
-    losses: list[PureDP] = []
+    losses: list[PureDP | ZeroConcentratedDP] = []
     for part in text.split(","):
-        epsilon, _, times = part.partition("*")
+        amount, _, times = part.partition("*")
         count = int(times) if times.strip().isdecimal() else int(not times)
-        loss = PureDP(epsilon=_exact("ε", epsilon.strip(), example=_SEVERAL))
-        if not count or not loss.epsilon:
+        rho, letter = _IN_RHO.subn("", amount.strip())
+        found = _exact("ρ" if letter else "ε", rho, example=_SEVERAL)
+        if not count or found <= 0:
             raise ContractError("Expected each ε > 0, and to be spent.", hint=_SEVERAL)
+        loss = ZeroConcentratedDP(rho=found) if letter else PureDP(epsilon=found)
         losses += [loss] * min(count, MOST + 1)
     return composition(losses, delta=_exact("δ", delta), words=load_words("en"))
 

@@ -1,0 +1,141 @@
+"""Rules near that of a cap on every kind of loss which are false: a game finds more than δ."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.accounting.mixed import Lanes, MixedCap
+from confide.privacy.amount import NANO
+from confide.privacy.loss import ZeroConcentratedDP
+from mixed_games import OneCap, Pair, Rule, best_reached, responding, response, surprising
+
+pytestmark = pytest.mark.mutant
+
+DELTA = Fraction("1e-6")
+CAP = MixedCap.of(Fraction(1), delta=DELTA)
+SHARPEST = 1 + math.log(CAP.order / (CAP.order - 1))
+
+
+def reached(rule: Rule, first: Pair) -> float:
+    """The share of δ that is reached by one event, and then by the best of what is left."""
+    state = rule.after(rule.start(), first)
+    assert state is not None
+    return sum(p * max(_then(rule, state, ell)) for p, ell in first.outcomes()) / float(DELTA)
+
+
+def _then(rule: Rule, state: Any, seen: float) -> Iterator[float]:
+    yield max(0.0, -math.expm1(rule.epsilon - seen))
+    for offer in (responding(1.0), *(surprising(far - seen, 1.0) for far in (SHARPEST, 1.0114))):
+        event = offer(rule, state)
+        if event is not None and rule.after(state, event) is not None:
+            yield sum(
+                p * max(0.0, -math.expm1(rule.epsilon - seen - ell)) for p, ell in event.outcomes()
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfBoth:
+    """Σε of pure events, and Σρ of others converted, are at most ε* together."""
+
+    epsilon: float = 1.0
+
+    def start(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def after(self, state: tuple[float, float], event: Pair) -> tuple[float, float] | None:
+        pure = state[0] + float(event.epsilon or 0)
+        rho = state[1] + (event.rho() if event.epsilon is None else 0.0)
+        loss = ZeroConcentratedDP(rho=Fraction(rho)) if rho else None
+        converted = epsilon_at(loss, delta=DELTA) if loss else 0.0
+        return (pure, rho) if pure + converted <= 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class LanesApart:
+    """Pure events have a lane of their own, whatever else was admitted."""
+
+    epsilon: float = 1.0
+
+    def start(self) -> tuple[int, int]:
+        return 0, 0
+
+    def after(self, state: tuple[int, int], event: Pair) -> tuple[int, int] | None:
+        cost = event.cost(CAP.order)
+        pure, ordered = state[0] + (cost.pure or 0), state[1]
+        if cost.pure is not None and pure <= NANO:
+            return pure, ordered
+        ordered += cost.ordered
+        return (state[0], ordered) if ordered <= CAP.budget else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder:
+    """Whichever of two orders has room admits, each with all of δ."""
+
+    epsilon: float = 1.0
+    orders: tuple[int, ...] = (22, 88)
+
+    def start(self) -> tuple[Lanes, ...]:
+        return tuple(Lanes() for _ in self.orders)
+
+    def after(self, state: tuple[Lanes, ...], event: Pair) -> tuple[Lanes, ...] | None:
+        caps = [replace(CAP, order=order) for order in self.orders]
+        sums = tuple(total + event.cost(cap.order) for total, cap in zip(state, caps, strict=True))
+        return sums if any(map(MixedCap.admits, caps, sums)) else None
+
+
+def test_pure_losses_added_to_converted_ones_are_caught() -> None:
+    first = Pair(chance=0.000179, loss=0.1007)  # its rare outcome is answered by a pure event
+    assert reached(SumOfBoth(), first) > 1.5
+    assert OneCap(cap=CAP).after(_after(first), response(Fraction("0.904872362"))) is None
+
+
+def _after(first: Pair) -> Lanes:
+    state = OneCap(cap=CAP).after(Lanes(), first)
+    assert state is not None
+    return state
+
+
+def test_a_pure_lane_that_stays_open_is_caught() -> None:
+    offers = (surprising(SHARPEST, 1.0), responding(1.0))
+    assert best_reached(LanesApart(), offers=offers, depth=2) > 30 * float(DELTA)
+    assert best_reached(OneCap(cap=CAP), offers=offers, depth=2) <= float(DELTA)
+
+
+def test_an_order_chosen_after_answers_were_seen_is_caught() -> None:
+    first = Pair(chance=0.000126, loss=0.2)
+    assert reached(AnyOrder(), first) > 1.5
+    assert reached(OneCap(cap=CAP), first) <= 1
+
+
+def test_a_budget_that_counts_delta_twice_is_caught() -> None:
+    twice = OneCap(cap=replace(CAP, delta=2 * DELTA))
+    offers = (surprising(SHARPEST, 1.0),)
+    assert best_reached(twice, offers=offers, depth=1) > 1.9 * float(DELTA)
+
+
+def test_a_budget_of_another_order_than_that_of_the_charges_is_caught() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Crossed(OneCap):
+        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+            together = state + event.cost(CAP.order - 1)
+            return together if self.cap.admits(together) else None
+
+    offers = (surprising(SHARPEST, 1.0),)
+    assert best_reached(Crossed(cap=CAP), offers=offers, depth=1) > 1.2 * float(DELTA)
+
+
+def test_a_budget_that_forgets_delta_is_caught() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Whole(OneCap):
+        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+            together = state + event.cost(CAP.order)
+            return together if together.ordered <= CAP.epsilon * NANO else None
+
+    offers = (surprising(SHARPEST, 1.0),)
+    assert best_reached(Whole(cap=CAP), offers=offers, depth=1) > 100 * float(DELTA)
