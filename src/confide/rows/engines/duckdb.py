@@ -27,6 +27,7 @@ from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session, dropping_messages
 from confide.rows.cells.stream import Summed
+from confide.rows.copies.choice import Way
 from confide.rows.copies.copies import Copies, MakeCopies, UseCopies
 from confide.rows.copies.manifest import Standing, copies_in
 from confide.rows.engine import Exact, ExactAggregates
@@ -39,7 +40,7 @@ from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import records_query
 from confide.rows.relational.person_sums import PersonSums, stored_sums
 from confide.rows.relational.shapes import compiler_of
-from confide.rows.relational.sql import statements
+from confide.rows.relational.sql import OnePass, one_pass
 from confide.rows.relational.statement import Statement
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
@@ -66,6 +67,21 @@ class _Ready:
     parameters: Mapping[str, Parameter]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pass:
+    """All statements of a release as texts.
+
+    Attributes:
+        bound: What can be bound before a row is read: what sorts is, what streams it cannot be.
+        compiled: As trees; what is sorted once for several statements among them.
+        steps: Of its statements.
+    """
+
+    bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
+    compiled: OnePass
+    steps: tuple[_Ready, ...]
+
+
 class DuckDBEngine:
     """Exact sums by DuckDB; made by :func:`open_engine`."""
 
@@ -89,7 +105,7 @@ class DuckDBEngine:
         self._standing = standing
         self._copies = copies
         self._state = state or SourceState()
-        self._last: dict[_Many, tuple[_Ready, ...]] = {}
+        self._last: dict[_Many, _Pass] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
@@ -110,7 +126,7 @@ class DuckDBEngine:
             ContractError: If a table or column is missing, or of a type that cannot be read as
                 declared.
         """
-        written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
+        written = [*self._ready(aggregates, dataset=dataset).bound]
         for aggregate in dict.fromkeys(aggregates):
             compiler = compiler_of(aggregate)
             if isinstance(compiler, Alone):
@@ -124,14 +140,7 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        exact: dict[int, Exact] = {}
-        for ready in self._ready(aggregates, dataset=dataset):
-            statement = ready.statement
-            rows = guarded(
-                self._session.fetch(ready.sql, ready.parameters), limits=statement.limits
-            )
-            for position, column in statement.answers:
-                exact[position] = vector(rows, column=column, cells=statement.cells)
+        exact = self._exact(self._ready(aggregates, dataset=dataset))
         alone: dict[Asked, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
             compiler = compiler_of(aggregate)
@@ -143,6 +152,18 @@ class DuckDBEngine:
                 exact[position] = alone[aggregate]
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
+    def _exact(self, ready: _Pass) -> dict[int, Exact]:
+        """Return the exact vectors of all statements, by position."""
+        exact: dict[int, Exact] = {}
+        with ready.compiled.sorted(self._session):
+            for step in ready.steps:
+                statement = step.statement
+                rows = self._session.fetch(step.sql, step.parameters)
+                rows = guarded(rows, limits=statement.limits)
+                for position, column in statement.answers:
+                    exact[position] = vector(rows, column=column, cells=statement.cells)
+        return exact
+
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
         """Read the rows, bound them and add them up by person and cell, to be closed after use.
 
@@ -150,7 +171,7 @@ class DuckDBEngine:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         self._require_same(dataset)
-        compiled = statements(
+        compiled = one_pass(
             aggregates,
             dataset=dataset,
             layout=self._layout,
@@ -220,7 +241,7 @@ class DuckDBEngine:
         steps = [
             f"{step.statement.table}: {step.statement.way.value}, "
             f"{len(step.statement.answers)} sum(s) in one pass"
-            for step in self._ready(aggregates, dataset=dataset)
+            for step in self._ready(aggregates, dataset=dataset).steps
         ]
         for each in aggregates:
             compiler = compiler_of(each)
@@ -272,12 +293,17 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[_Ready, ...]:
+    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Pass:
         self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = statements(asked, dataset=dataset, layout=self._layout, copies=self._copies)
-            self._last = {asked: tuple(self._written(s) for s in compiled)}
+            compiled = one_pass(asked, dataset=dataset, layout=self._layout, copies=self._copies)
+            steps = tuple(self._written(s) for s in compiled.statements)
+            bound: list[tuple[str, Mapping[str, Parameter]]] = [
+                self._session.bound(each.expression) for each in compiled.sorting
+            ]
+            bound += [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
+            self._last = {asked: _Pass(bound=tuple(bound), compiled=compiled, steps=steps)}
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
