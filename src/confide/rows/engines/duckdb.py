@@ -14,7 +14,7 @@ layout registered beforehand makes them small.
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -27,7 +27,6 @@ from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session, dropping_messages
 from confide.rows.cells.stream import Summed
-from confide.rows.copies.choice import Way
 from confide.rows.copies.copies import Copies, MakeCopies, UseCopies
 from confide.rows.copies.manifest import Standing, copies_in
 from confide.rows.engine import Exact, ExactAggregates
@@ -35,13 +34,11 @@ from confide.rows.engines.catalogue import found_layout
 from confide.rows.engines.examine import findings
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
-from confide.rows.relational.answers import guarded, vector
 from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import records_query
 from confide.rows.relational.person_sums import PersonSums, stored_sums
 from confide.rows.relational.shapes import compiler_of
-from confide.rows.relational.sql import OnePass, one_pass
-from confide.rows.relational.statement import Statement
+from confide.rows.relational.sql import WrittenPass, one_pass
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import prepared
@@ -56,30 +53,6 @@ _FRAMES = "Give frames one level of columns, with texts as names, of types that 
 
 TOLD = frozenset({"BinderException", "CatalogException"})
 """Failures of names and types, which may be told before a charge; any other may be of a cell."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
-    """A statement as text, with its bound parameters."""
-
-    statement: Statement
-    sql: str
-    parameters: Mapping[str, Parameter]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pass:
-    """All statements of a release as texts.
-
-    Attributes:
-        bound: What can be bound before a row is read: what sorts is, what streams it cannot be.
-        compiled: As trees; what is sorted once for several statements among them.
-        steps: Of its statements.
-    """
-
-    bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
-    compiled: OnePass
-    steps: tuple[_Ready, ...]
 
 
 class DuckDBEngine:
@@ -105,7 +78,7 @@ class DuckDBEngine:
         self._standing = standing
         self._copies = copies
         self._state = state or SourceState()
-        self._last: dict[_Many, _Pass] = {}
+        self._last: dict[_Many, WrittenPass] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
@@ -140,7 +113,7 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        exact = self._exact(self._ready(aggregates, dataset=dataset))
+        exact = self._ready(aggregates, dataset=dataset).exact(self._session)
         alone: dict[Asked, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
             compiler = compiler_of(aggregate)
@@ -151,18 +124,6 @@ class DuckDBEngine:
                     alone[aggregate] = compiler.answer(aggregate, columns, dataset)
                 exact[position] = alone[aggregate]
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
-
-    def _exact(self, ready: _Pass) -> dict[int, Exact]:
-        """Return the exact vectors of all statements, by position."""
-        exact: dict[int, Exact] = {}
-        with ready.compiled.sorted(self._session):
-            for step in ready.steps:
-                statement = step.statement
-                rows = self._session.fetch(step.sql, step.parameters)
-                rows = guarded(rows, limits=statement.limits)
-                for position, column in statement.answers:
-                    exact[position] = vector(rows, column=column, cells=statement.cells)
-        return exact
 
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
         """Read the rows, bound them and add them up by person and cell, to be closed after use.
@@ -293,17 +254,12 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Pass:
+    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> WrittenPass:
         self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = one_pass(asked, dataset=dataset, layout=self._layout, copies=self._copies)
-            steps = tuple(self._written(s) for s in compiled.statements)
-            bound: list[tuple[str, Mapping[str, Parameter]]] = [
-                self._session.bound(each.expression) for each in compiled.sorting
-            ]
-            bound += [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
-            self._last = {asked: _Pass(bound=tuple(bound), compiled=compiled, steps=steps)}
+            self._last = {asked: WrittenPass.of(compiled, on=self._session)}
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
@@ -312,10 +268,6 @@ class DuckDBEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
-
-    def _written(self, statement: Statement) -> _Ready:
-        sql, parameters = self._session.bound(statement.query)
-        return _Ready(statement=statement, sql=sql, parameters=parameters)
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._session.rows(query)

@@ -40,10 +40,9 @@ from confide.rows.cells.session import Session
 from confide.rows.cells.stream import SUMS
 from confide.rows.copies.copies import Copies, parquet
 from confide.rows.engine import Exact, ExactAggregates
-from confide.rows.relational.answers import vector
 from confide.rows.relational.norms import losses_query
 from confide.rows.relational.sql import OnePass
-from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement
+from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement, vector
 from confide.rows.relational.summand import Part
 from confide.tables.aggregates.shapes import parts
 from confide.tables.bound_contributions import (

@@ -5,7 +5,7 @@ are literals, the keyed order's coefficients are bound parameters; no text of a 
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,11 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.cells.layout import Layout
-from confide.rows.cells.session import Session
+from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
+from confide.rows.copies.choice import Way
 from confide.rows.copies.copies import Copies
+from confide.rows.engine import Exact
 from confide.rows.relational.compiler import Placed, Together
 from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sorted_once import (
@@ -26,7 +28,7 @@ from confide.rows.relational.sorted_once import (
     dropping,
     sorting,
 )
-from confide.rows.relational.statement import Statement
+from confide.rows.relational.statement import Statement, guarded, vector
 from confide.rows.relational.table_rows import Scope
 from confide.tables.aggregates.degrees import DegreeBounds
 from confide.tables.aggregates.shapes import Asked, check_aggregate
@@ -63,6 +65,56 @@ class OnePass:
         finally:
             for table in self.dropping:
                 on.rows(table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A statement as text, with its bound parameters."""
+
+    statement: Statement
+    sql: str
+    parameters: Mapping[str, Parameter]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPass:
+    """The statements of a release as texts, for one connection.
+
+    Attributes:
+        compiled: As trees.
+        steps: Of its statements.
+        bound: What can be bound before a row is read: what sorts can, what streams that cannot.
+    """
+
+    compiled: OnePass
+    steps: tuple[Written, ...]
+    bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
+
+    @classmethod
+    def of(cls, compiled: OnePass, *, on: Session) -> "WrittenPass":
+        """Write statements for a connection."""
+        steps = []
+        for each in compiled.statements:
+            sql, parameters = on.bound(each.query)
+            steps.append(Written(statement=each, sql=sql, parameters=parameters))
+        sorts = [on.bound(each.expression) for each in compiled.sorting]
+        own = [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
+        return cls(compiled=compiled, steps=tuple(steps), bound=(*sorts, *own))
+
+    def exact(self, on: Session) -> dict[int, Exact]:
+        """Read the rows, and return the exact vectors by position.
+
+        Raises:
+            EngineError: If reading failed, or somebody kept more than the bounds.
+        """
+        found: dict[int, Exact] = {}
+        with self.compiled.sorted(on):
+            for step in self.steps:
+                statement = step.statement
+                rows = guarded(on.fetch(step.sql, step.parameters), limits=statement.limits)
+                for position, column in statement.answers:
+                    found[position] = vector(rows, column=column, cells=statement.cells)
+        return found
 
 
 def statements(
