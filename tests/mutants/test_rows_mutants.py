@@ -13,6 +13,7 @@ import pytest
 from confide.errors import EngineError
 from confide.rows.cells import bounding, stream
 from confide.rows.engines.duckdb import open_engine
+from confide.rows.relational import sorted_once
 from confide.tables.aggregates.value import CentredSquare, Plain
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between, IsIn
@@ -186,3 +187,14 @@ def test_additivity_over_patients_rejects_an_order_that_others_can_shift():
 def test_the_world_is_the_one_the_mutants_need():
     assert PERSON.one_row_per_patient
     assert not EVENTS.one_row_per_patient
+
+
+def test_the_guard_rejects_rows_that_were_sorted_once_in_another_order(monkeypatch):
+    def as_they_come(rows, *, by):
+        del by
+        return rows
+
+    monkeypatch.setattr(sorted_once, "in_order", as_they_come)
+    asked = (ask(bounds=RowBound(max_rows=1)), ask(axes=[DB], bounds=RowBound(max_rows=1)))
+    with pytest.raises(EngineError, match="contribution bound not enforced"):
+        answers(DATABASE.frames, asked=asked)

@@ -76,8 +76,9 @@ def test_hostile_names_and_codes_are_never_executed(number):
         engine._connection.execute("CREATE TABLE canary AS SELECT 1 AS alive")
         counts, keys = engine.aggregate(asked, dataset=of).reveal_to_gate()
         assert engine._connection.execute("SELECT alive FROM canary").fetchall() == [(1,)]
-        for ready in engine._ready(asked, dataset=of):
-            assert_only_data(ready.statement.query, ready.sql, names)
+        ready = engine._ready(asked, dataset=of)
+        for step in ready.steps:
+            assert_only_data(step.statement.query, step.sql, names)
     assert counts[:2] == (1, 1)
     assert set(keys) == {codes[0].replace("e\u0301", "é"), codes[1].replace("e\u0301", "é")}
 

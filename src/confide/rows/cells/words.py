@@ -173,6 +173,19 @@ def unpacked(table: Table, columns: Iterable[int]) -> list[exp.Expr]:
     return found
 
 
+def restored(table: Table) -> list[exp.Expr]:
+    """Return every column from the words that rows are sorted by, NULL where it was."""
+    found = unpacked(table, range(len(table.columns)))
+    parts = {part.column: part for word in words_of(table) for part in word.fields}
+    texts = {word.fields[0].column for word in words_of(table) if word.text}
+    for place, column in enumerate(found):
+        index = int(column.alias_or_name.removeprefix("c"))
+        if index not in texts:
+            below = num(parts[index].least - 1)  # what NULL is unpacked as
+            found[place] = named(exp.Nullif(this=column.this, expression=below), f"c{index}")
+    return found
+
+
 def _packed(word: Word, *, of: str) -> exp.Expr:
     """Return the value of a word from the columns of a table."""
     if word.text:

@@ -41,6 +41,7 @@ class Way(enum.Enum):
     RANKS = "rank projection"
     CLUSTERED = "clustered stream"
     SORTED = "sort and stream"
+    ONCE = "sorted once, then streamed"
     CELLS = "sorted by patient and cell"
     SUMMED_CELLS = "rows summed per patient and cell"
     EVENTS = "every row"
@@ -72,7 +73,7 @@ def way_of(
             return way_of_cells(bounds)
         case RowBound(max_rows=m):
             needed = (*reads, *known, *expressions(relation.where))
-            if copies is None or m > FARTHEST or not _of_one_table(needed, relation.table):
+            if copies is None or m > FARTHEST or not of_one_table(needed, relation.table):
                 return Way.SORTED
             several = not dataset.table(relation.table).one_row_per_patient
             if (
@@ -131,7 +132,8 @@ def streams(dataset: Dataset) -> bool:
     return dataset.unit.entity is Entity.PATIENT
 
 
-def _of_one_table(needed: Iterable[Expression], table: str) -> bool:
+def of_one_table(needed: Iterable[Expression], table: str) -> bool:
+    """Return whether expressions read columns of one table and nothing else."""
     return all(
         isinstance(read, ColumnOf) and read.table == table
         for expression in needed

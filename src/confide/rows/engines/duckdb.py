@@ -14,7 +14,7 @@ layout registered beforehand makes them small.
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -34,13 +34,11 @@ from confide.rows.engines.catalogue import found_layout
 from confide.rows.engines.examine import findings
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
-from confide.rows.relational.answers import guarded, vector
 from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import records_query
 from confide.rows.relational.person_sums import PersonSums, stored_sums
 from confide.rows.relational.shapes import compiler_of
-from confide.rows.relational.sql import statements
-from confide.rows.relational.statement import Statement
+from confide.rows.relational.sql import WrittenPass, one_pass
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import prepared
@@ -55,15 +53,6 @@ _FRAMES = "Give frames one level of columns, with texts as names, of types that 
 
 TOLD = frozenset({"BinderException", "CatalogException"})
 """Failures of names and types, which may be told before a charge; any other may be of a cell."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
-    """A statement as text, with its bound parameters."""
-
-    statement: Statement
-    sql: str
-    parameters: Mapping[str, Parameter]
 
 
 class DuckDBEngine:
@@ -89,7 +78,7 @@ class DuckDBEngine:
         self._standing = standing
         self._copies = copies
         self._state = state or SourceState()
-        self._last: dict[_Many, tuple[_Ready, ...]] = {}
+        self._last: dict[_Many, WrittenPass] = {}
 
     def __repr__(self) -> str:
         return f"DuckDBEngine({self._dataset.id!r})"
@@ -110,7 +99,7 @@ class DuckDBEngine:
             ContractError: If a table or column is missing, or of a type that cannot be read as
                 declared.
         """
-        written = [(each.sql, each.parameters) for each in self._ready(aggregates, dataset=dataset)]
+        written = [*self._ready(aggregates, dataset=dataset).bound]
         for aggregate in dict.fromkeys(aggregates):
             compiler = compiler_of(aggregate)
             if isinstance(compiler, Alone):
@@ -124,14 +113,7 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        exact: dict[int, Exact] = {}
-        for ready in self._ready(aggregates, dataset=dataset):
-            statement = ready.statement
-            rows = guarded(
-                self._session.fetch(ready.sql, ready.parameters), limits=statement.limits
-            )
-            for position, column in statement.answers:
-                exact[position] = vector(rows, column=column, cells=statement.cells)
+        exact = self._ready(aggregates, dataset=dataset).exact(self._session)
         alone: dict[Asked, Exact] = {}  # asked twice, read once
         for position, aggregate in enumerate(aggregates):
             compiler = compiler_of(aggregate)
@@ -150,7 +132,7 @@ class DuckDBEngine:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         self._require_same(dataset)
-        compiled = statements(
+        compiled = one_pass(
             aggregates,
             dataset=dataset,
             layout=self._layout,
@@ -224,7 +206,7 @@ class DuckDBEngine:
         steps = [
             f"{step.statement.table}: {step.statement.way.value}, "
             f"{len(step.statement.answers)} sum(s) in one pass"
-            for step in self._ready(aggregates, dataset=dataset)
+            for step in self._ready(aggregates, dataset=dataset).steps
         ]
         for each in aggregates:
             compiler = compiler_of(each)
@@ -276,12 +258,12 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[_Ready, ...]:
+    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> WrittenPass:
         self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = statements(asked, dataset=dataset, layout=self._layout, copies=self._copies)
-            self._last = {asked: tuple(self._written(s) for s in compiled)}
+            compiled = one_pass(asked, dataset=dataset, layout=self._layout, copies=self._copies)
+            self._last = {asked: WrittenPass.of(compiled, on=self._session)}
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
@@ -290,10 +272,6 @@ class DuckDBEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
-
-    def _written(self, statement: Statement) -> _Ready:
-        sql, parameters = self._session.bound(statement.query)
-        return _Ready(statement=statement, sql=sql, parameters=parameters)
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._session.rows(query)

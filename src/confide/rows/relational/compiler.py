@@ -9,6 +9,7 @@ from sqlglot import exp
 from confide.rows.cells.bounding import KEPT, Bounded
 from confide.rows.cells.layout import Layout
 from confide.rows.engine import Exact
+from confide.rows.relational.sorted_once import Streamed
 from confide.rows.relational.statement import Statement
 from confide.rows.relational.table_rows import Scope
 from confide.tables.schema import Dataset
@@ -26,11 +27,13 @@ class Together(Generic[A]):
         of: The shape.
         kept_by: What must be equal of aggregates that keep the same rows.
         statement: Compiles aggregates of which that is equal.
+        streams: What rows they stream, where a sort may be shared; None: they share none.
     """
 
     of: type[A]
     kept_by: Callable[[A], object]
     statement: Callable[[Placed[A], Scope], Statement]
+    streams: Callable[[Placed[A]], Streamed] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +58,8 @@ Compiler: TypeAlias = Together[Any] | Alone[Any]
 
 def with_front(scope: Scope, bounded: Bounded) -> exp.Query:
     """Put the cleaned tables, the per-patient values and the kept rows in front of a query."""
-    inline = None if scope.copies is None else False  # a copy is streamed in its order
+    ordered = scope.copies is not None or scope.once
+    inline = False if ordered else None  # what is in order is streamed as it comes
     front = [_shared(name, rows, materialized=inline) for name, rows in scope.named.items()]
     if bounded.kept is not None:
         front.append(_shared(KEPT, bounded.kept, materialized=True))

@@ -40,9 +40,9 @@ from confide.rows.cells.session import Session
 from confide.rows.cells.stream import SUMS
 from confide.rows.copies.copies import Copies, parquet
 from confide.rows.engine import Exact, ExactAggregates
-from confide.rows.relational.answers import vector
 from confide.rows.relational.norms import losses_query
-from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement
+from confide.rows.relational.sql import OnePass
+from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement, vector
 from confide.rows.relational.summand import Part
 from confide.tables.aggregates.shapes import parts
 from confide.tables.bound_contributions import (
@@ -295,7 +295,7 @@ def _totals(name: str, statement: Statement) -> exp.Select:
 
 
 def stored_sums(
-    compiled: Sequence[Statement],
+    compiled: OnePass,
     *,
     asked: int,
     dataset: Dataset,
@@ -307,10 +307,11 @@ def stored_sums(
     Raises:
         EngineError: If reading failed, or somebody kept more than the bounds.
     """
-    sums = PersonSums(compiled, asked=asked, dataset=dataset, copies=copies, on=on)
-    stored = False
+    stored, statements = False, compiled.statements
+    sums = PersonSums(statements, asked=asked, dataset=dataset, copies=copies, on=on)
     try:
-        sums.store()
+        with compiled.sorted(on):
+            sums.store()
         stored = True
     finally:
         if not stored:

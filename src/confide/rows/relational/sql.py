@@ -4,24 +4,117 @@ SQL is built from SQLGlot's syntax tree only.  Names of the data are quoted iden
 are literals, the keyed order's coefficients are bound parameters; no text of a user is ever parsed.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.cells.layout import Layout
+from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
+from confide.rows.copies.choice import Way
 from confide.rows.copies.copies import Copies
+from confide.rows.engine import Exact
 from confide.rows.relational.compiler import Placed, Together
 from confide.rows.relational.shapes import compiler_of
-from confide.rows.relational.statement import Statement
+from confide.rows.relational.sorted_once import (
+    LEAST,
+    Streamed,
+    can_be_sorted_once,
+    dropping,
+    sorting,
+)
+from confide.rows.relational.statement import Statement, guarded, vector
 from confide.rows.relational.table_rows import Scope
 from confide.tables.aggregates.degrees import DegreeBounds
 from confide.tables.aggregates.shapes import Asked, check_aggregate
 from confide.tables.bound_contributions import ContributionBounds, OneEvent
 from confide.tables.expression import QualityOf
 from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnePass:
+    """The statements of a release, and what is sorted once for several of them.
+
+    Attributes:
+        sorting: Make the temporary tables that statements stream.
+        statements: In any order after those.
+        dropping: Drop the tables.
+    """
+
+    sorting: tuple[exp.Create, ...]
+    statements: tuple[Statement, ...]
+    dropping: tuple[exp.Drop, ...]
+
+    @contextlib.contextmanager
+    def sorted(self, on: Session) -> Iterator[None]:
+        """Let statements read the tables that are sorted for several of them.
+
+        Raises:
+            EngineError: If sorting failed.
+        """
+        try:
+            for query in self.sorting:
+                on.rows(query)
+            yield
+        finally:
+            for table in self.dropping:
+                on.rows(table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A statement as text, with its bound parameters."""
+
+    statement: Statement
+    sql: str
+    parameters: Mapping[str, Parameter]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPass:
+    """The statements of a release as texts, for one connection.
+
+    Attributes:
+        compiled: As trees.
+        steps: Of its statements.
+        bound: What can be bound before a row is read: what sorts can, what streams that cannot.
+    """
+
+    compiled: OnePass
+    steps: tuple[Written, ...]
+    bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
+
+    @classmethod
+    def of(cls, compiled: OnePass, *, on: Session) -> "WrittenPass":
+        """Write statements for a connection."""
+        steps = []
+        for each in compiled.statements:
+            sql, parameters = on.bound(each.query)
+            steps.append(Written(statement=each, sql=sql, parameters=parameters))
+        sorts = [on.bound(each.expression) for each in compiled.sorting]
+        own = [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
+        return cls(compiled=compiled, steps=tuple(steps), bound=(*sorts, *own))
+
+    def exact(self, on: Session) -> dict[int, Exact]:
+        """Read the rows, and return the exact vectors by position.
+
+        Raises:
+            EngineError: If reading failed, or somebody kept more than the bounds.
+        """
+        found: dict[int, Exact] = {}
+        with self.compiled.sorted(on):
+            for step in self.steps:
+                statement = step.statement
+                rows = guarded(on.fetch(step.sql, step.parameters), limits=statement.limits)
+                for position, column in statement.answers:
+                    found[position] = vector(rows, column=column, cells=statement.cells)
+        return found
 
 
 def statements(
@@ -40,6 +133,52 @@ def statements(
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
+    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
+    return tuple(
+        compiler.statement(group, _judging(group, scope=scope))
+        for compiler, group in _grouped(aggregates, dataset=dataset)
+    )
+
+
+def one_pass(
+    aggregates: Sequence[Asked],
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    copies: Copies | None = None,
+    summed: Summed = Summed.CELLS,
+) -> OnePass:
+    """Compile aggregates as :func:`statements` does, sorting each table once; raises as it does."""
+    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
+    groups = _grouped(aggregates, dataset=dataset)
+    shared: dict[str, list[Streamed]] = {}
+    sharing: list[bool] = []
+    for compiler, group in groups:
+        asked = None if compiler.streams is None else compiler.streams(group)
+        sharing.append(asked is not None and can_be_sorted_once(asked, scope=scope))
+        if asked is not None and sharing[-1]:
+            shared.setdefault(asked.relation.table, []).append(asked)
+    tables = {name: those for name, those in shared.items() if len(those) >= LEAST}
+    compiled = []
+    for (compiler, group), shares in zip(groups, sharing, strict=True):
+        (_, first), *_ = group
+        once = shares and first.relation.table in tables
+        of = replace(_judging(group, scope=scope), once=once)
+        compiled.append(compiler.statement(group, of))
+    found = [(dataset.table(name), those) for name, those in tables.items()]
+    return OnePass(
+        sorting=tuple(
+            sorting(table, those, scope=replace(scope, named={})) for table, those in found
+        ),
+        statements=tuple(compiled),
+        dropping=tuple(dropping(table, scope=scope) for table, _ in found),
+    )
+
+
+def _grouped(
+    aggregates: Sequence[Asked], *, dataset: Dataset
+) -> list[tuple[Together[Any], Placed[Any]]]:
+    """Return aggregates that keep the same rows together, with their positions."""
     groups: dict[object, tuple[Together[Any], Placed[Any]]] = {}
     for position, aggregate in enumerate(aggregates):
         check_aggregate(aggregate, dataset=dataset)
@@ -49,11 +188,7 @@ def statements(
         _check_unit(aggregate.bounds, dataset=dataset)
         kept_by = compiler.of, compiler.kept_by(aggregate)
         groups.setdefault(kept_by, (compiler, []))[1].append((position, aggregate))
-    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
-    return tuple(
-        compiler.statement(group, _judging(group, scope=scope))
-        for compiler, group in groups.values()
-    )
+    return list(groups.values())
 
 
 def _judging(group: Placed[Any], *, scope: Scope) -> Scope:

@@ -44,6 +44,7 @@ from confide.rows.copies.copies import PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
 from confide.rows.relational.person_rows import relation_rows
+from confide.rows.relational.sorted_once import Streamed
 from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.relational.summand import OfPerson, Stored, Summand, size, wide
 from confide.rows.relational.table_rows import Scope, copied, judged, table_name
@@ -104,13 +105,27 @@ def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
     return replace(first, bounds=RowBound(max_rows=1))
 
 
+def _values(group: Placed[Aggregate]) -> list[Value]:
+    return list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+
+
+def _streamed(group: Placed[Aggregate]) -> Streamed:
+    (_, first), *_ = group
+    return Streamed(
+        relation=first.relation,
+        bounds=first.bounds,
+        reads=tuple(row_reads(first, _values(group))),
+        known=tuple(_known(first)),
+    )
+
+
 def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
     (_, first), *_ = group
-    values = list(dict.fromkeys(a.value for _, a in group if not isinstance(a.value, Ones)))
+    values = _values(group)
     as_row = _as_one_row(first, scope=scope)
     if as_row is not None and _way(as_row, values, scope=scope) is Way.CLUSTERED:
         first = as_row
-    way = _way(first, values, scope=scope)
+    way = Way.ONCE if scope.once else _way(first, values, scope=scope)
     answers = tuple(
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
@@ -130,7 +145,8 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
     if way is Way.RANKS:
         return _ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
-    ordered = way is not Way.CLUSTERED and needs_order(first.bounds, values=len(values))
+    there = way in {Way.CLUSTERED, Way.ONCE}
+    ordered = not there and needs_order(first.bounds, values=len(values))
     order: Sequence[str] = ()
     if ordered:
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
@@ -243,5 +259,5 @@ def _summand(aggregate: Aggregate, stored: Stored) -> Summand:
     return Summand(rows=own_table(part.table), key=part.table, value=value)
 
 
-SUMS = Together(of=Aggregate, kept_by=_kept_by, statement=_statement)
+SUMS = Together(of=Aggregate, kept_by=_kept_by, statement=_statement, streams=_streamed)
 OF_PERSON = OfPerson(of=Aggregate, summand=_summand)

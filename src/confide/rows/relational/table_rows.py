@@ -30,6 +30,7 @@ from confide.rows.cells.build import (
     nested,
     num,
     own,
+    own_table,
     present,
     ranked,
     select,
@@ -48,7 +49,7 @@ from confide.rows.cells.identity import withdrawn_ids
 from confide.rows.cells.keyed_order import with_place, with_point
 from confide.rows.cells.layout import Layout
 from confide.rows.cells.stream import Summed
-from confide.rows.cells.words import limbs, placed, stored_words
+from confide.rows.cells.words import limbs, placed, restored, stored_words
 from confide.rows.copies.copies import Copies
 from confide.tables.schema import Dataset, Kind, Table
 
@@ -63,6 +64,7 @@ class Scope:
         copies: Prepared copies to read instead of the source, if there are.
         quality: Tables whose cells are also judged as they came.
         summed: By what the kept rows are added up.
+        once: Whether the rows of the table that is streamed were sorted before.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -72,6 +74,7 @@ class Scope:
     copies: Copies | None = None
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
+    once: bool = False
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -99,6 +102,9 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
             copies = copied(scope, table)
             scope.named[name] = copies.rows(table, judged=judged(table, scope.quality))
         return name
+    if scope.once:
+        scope.named[name] = _sorted_before(scope, table)
+        return name
     name += "o" if ordered or reduced else ""
     if name not in scope.named:
         rows = cleaned_rows(scope, table)
@@ -111,6 +117,17 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
             rows = select(STAR, of=numbered, where=[at_most(own("rk"), num(1))])
         scope.named[name] = rows
     return name
+
+
+def sorted_name(dataset: Dataset, table: Table) -> str:
+    """Return how the rows of a table that were sorted for several statements are called."""
+    return f"sorted {table_name(dataset, table)}"
+
+
+def _sorted_before(scope: Scope, table: Table) -> exp.Select:
+    """Return ``p`` and ``c0, c1, …`` in the order of :mod:`.sorted_once`."""
+    rows = own_table(sorted_name(scope.dataset, table))
+    return select(own("p"), *restored(table), of=rows)
 
 
 def copied(scope: Scope, table: Table) -> Copies:
