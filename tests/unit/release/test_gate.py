@@ -9,6 +9,7 @@ import pytest
 
 import confide
 from confide.errors import (
+    BudgetExhaustedError,
     ConfideError,
     ContractError,
     InvalidParameterError,
@@ -26,6 +27,7 @@ from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engine import ExactAggregates
 from confide.service.releasing.release import gate as gate_of
 from every_kind import STUDIES, dataset, frames
+from patients_world import write_hospital
 
 STAGES = ["check", "charge", "read", "noise", "commit", "publish"]
 LARGE = Fraction(600)
@@ -120,6 +122,21 @@ def test_a_payload_is_salted_with_16_octets_exactly_where_its_numbers_are_withhe
     assert ("salt" in written) is (octets is not None)
 
 
+def test_a_plan_that_could_count_nobody_is_refused_before_the_charge(tmp_path):
+    write_hospital(tmp_path, cap='epsilon: "100"', life='epsilon: "1000"')
+    for name, more in (("policy.yaml", "selection-delta: 1e-6"), ("dataset.yaml", "delta: 1e-6")):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(text.replace("{measure: pure}", f"{{measure: pure, {more}}}"))
+    keys = {"id": "k", "kind": "key-selection", "table": "visits", "key": "note"}
+    with confide.open(tmp_path / "dataset.yaml") as at:
+        gate = gate_of(at.site)
+        through(gate, at.plan({**keys, "per-patient": {"cells": 1}}, epsilon="60"))
+        count = at.plan({"id": "n", "kind": "count", "table": "people"}, epsilon="50")
+        with pytest.raises(BudgetExhaustedError):
+            through(gate, count, key="n")
+        assert len(at.ledger.entries(count.dataset.lineage)) == 1
+
+
 # ---- what grows ----
 
 
@@ -162,6 +179,19 @@ def test_a_step_between_two_that_were_taken_is_refused_with_those_that_are_publi
     assert "published with 1, 3 periods" in refused.value.hint
     assert refused.value.hint.endswith("or later.")
     assert "grows no more" not in str(refused.value)
+
+
+def test_a_step_that_was_let_go_before_it_read_is_none_that_was_taken(ws, gate):
+    def withdrawn():
+        raise ContractError("Somebody withdrew.")
+
+    through(gate, grown(ws, "2025-01-31"))
+    with pytest.raises(ContractError, match="Somebody withdrew"):
+        through(replace(gate, require_consent=withdrawn), grown(ws, "2025-02-28"), go=Gate.advance)
+    through(gate, grown(ws, "2025-03-31"), go=Gate.advance)
+    with pytest.raises(PolicyError, match="has passed these periods") as refused:
+        through(gate, grown(ws, "2025-02-28"), go=Gate.advance)
+    assert "published with 1, 3 periods" in refused.value.hint
 
 
 def test_a_step_that_could_not_be_reported_is_refused_before_it_is_taken(ws, gate):
