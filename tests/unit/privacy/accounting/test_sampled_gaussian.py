@@ -148,6 +148,18 @@ def test_the_least_noise_is_found_wherever_it_is(least):
     assert found == Fraction(least)
 
 
+def test_the_noise_of_a_target_takes_few_looks_at_its_cost():
+    looked = []
+
+    def cost(each):
+        looked.append(each.multiplier_squared)
+        return Fraction(each.multiplier_squared < Fraction("0.777") ** 2)
+
+    found = least_multiplier(Fraction(0), cost=cost, rate=Fraction(1, 2), count=1)
+    assert found == Fraction("0.777")
+    assert len(looked) <= 15  # each takes milliseconds: up to 1, then in 14 halvings
+
+
 def test_a_target_that_no_noise_up_to_100000_meets_is_refused():
     def cost(each):
         return Fraction(each.multiplier_squared <= 10**10)
