@@ -7,6 +7,8 @@ from typing import Any
 import coverage
 import pytest
 
+AT_IMPORT = ""  # the context of lines that run when no test does
+
 
 class Measuring:
     """A plugin of pytest: every line counts for the test that runs it."""
@@ -37,7 +39,7 @@ class Measuring:
     def pytest_sessionfinish(self) -> None:
         """Write which tests of those that passed run which lines."""
         self.coverage.stop()
-        data, passed = self.coverage.get_data(), self.seconds.keys() - self.failed
+        data, passed = self.coverage.get_data(), {*self.seconds, AT_IMPORT} - self.failed
         lines = {
             file: {
                 line: sorted(passed.intersection(tests))
@@ -45,4 +47,5 @@ class Measuring:
             }
             for file in sorted(data.measured_files())
         }
-        self.out.write_text(json.dumps({"seconds": self.seconds, "lines": lines}))
+        seconds = {test: self.seconds[test] for test in self.seconds.keys() - self.failed}
+        self.out.write_text(json.dumps({"seconds": seconds, "lines": lines}))

@@ -9,6 +9,7 @@ Those that no test rejects are listed; ``explained.toml`` says of some why none 
 """
 
 import argparse
+import functools
 import hashlib
 import importlib
 import importlib.machinery
@@ -28,6 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from mutation.measured import AT_IMPORT, Measuring  # noqa: E402
 from mutation.variants import Variant, variants  # noqa: E402
 
 AREAS = tomllib.loads(Path(__file__).with_name("areas.toml").read_text())
@@ -106,8 +108,6 @@ def measure(area: str, *, out: Path) -> Mapping[str, Any]:
     def work() -> int:
         import pytest
 
-        from mutation.measured import Measuring
-
         plugin = Measuring(source=ROOT / "src" / "confide", out=out)
         return int(pytest.main([*OPTIONS, "-m", "not audit", *tests], plugins=[plugin]))
 
@@ -118,11 +118,34 @@ def measure(area: str, *, out: Path) -> Mapping[str, Any]:
     return found
 
 
+def may_reject(
+    file: Path, variant: Variant, *, lines: Mapping[str, Sequence[str]], every: Mapping[str, float]
+) -> list[str]:
+    """Return the tests that may reject a variant, the shortest first.
+
+    They are those that run its line.  What runs at import runs for every test of the module: for
+    each that runs another line of it or names it, or for all of the area if there is none.
+    """
+    tests = set(lines.get(str(variant.line), ()))
+    if variant.at_import or AT_IMPORT in tests:
+        tests = {each for line in lines.values() for each in line} - {AT_IMPORT}
+        tests |= {each for each in every if _dotted(file) in _text(each.partition("::")[0])}
+    return sorted(tests or (every if variant.at_import else ()), key=lambda each: every[each])
+
+
+def _dotted(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+
+
+@functools.cache
+def _text(test: str) -> str:
+    return (ROOT / test).read_text()
+
+
 def fate(file: Path, variant: Variant, *, measured: Mapping[str, Any]) -> str:
     """Return what becomes of a variant: "killed", "survived", or "no test"."""
     seconds = measured["seconds"]
-    lines = measured["lines"].get(str(file), {})
-    tests = sorted(lines.get(str(variant.line), ()), key=lambda each: seconds[each])
+    tests = may_reject(file, variant, lines=measured["lines"].get(str(file), {}), every=seconds)
     if not tests:
         return "no test"
     taken, total = [], 0.0
@@ -192,6 +215,8 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     for module in PRELOADED:
         importlib.import_module(module)
+    if "confide" in sys.modules:
+        raise SystemExit("A variant is imported in place of its module, which is imported already.")
     enough = [
         report(area, list(try_area(area, size=asked.sample, workers=asked.workers)))
         for area in asked.areas

@@ -9,6 +9,7 @@ MODULE = '''"""Words stay: 1 < 2."""
 from typing import Annotated
 
 LIMIT = 3
+Word: TypeAlias = str | int
 
 
 def ratio(of: int, *, by: int = 1) -> float | None:
@@ -30,16 +31,16 @@ def changed():
 def test_each_place_is_written_otherwise_once():
     assert changed() == {
         (5, "3", "4"),
-        (8, "1", "2"),
-        (10, "by <= 0", "by < 0"),
-        (10, "0", "1"),
-        (10, "by <= 0 and not of", "by <= 0 or not of"),
-        (10, "not of", "of"),
-        (11, 'raise ValueError(f"{by} < 1")', "pass"),
-        (12, "require( of, by, )", "pass"),
-        (16, "return max(of, by) / by", "return None"),
-        (16, "max(of, by) / by", "max(of, by) * by"),
-        (16, "max", "min"),
+        (9, "1", "2"),
+        (11, "by <= 0", "by < 0"),
+        (11, "0", "1"),
+        (11, "by <= 0 and not of", "by <= 0 or not of"),
+        (11, "not of", "of"),
+        (12, 'raise ValueError(f"{by} < 1")', "pass"),
+        (13, "require( of, by, )", "pass"),
+        (17, "return max(of, by) / by", "return None"),
+        (17, "max(of, by) / by", "max(of, by) * by"),
+        (17, "max", "min"),
     }
 
 
@@ -53,3 +54,7 @@ def test_every_variant_is_a_module_with_its_lines_where_they_were():
 
 def test_a_variant_says_of_what_it_is_part():
     assert {each.within for each in variants(MODULE)} == {"", "ratio"}
+
+
+def test_a_variant_says_whether_it_runs_at_import():
+    assert {each.line for each in variants(MODULE) if each.at_import} == {5, 9}

@@ -48,6 +48,7 @@ class Variant:
         was: The text that stood there.
         now: The text that stands there.
         within: The function or class that it is part of.
+        at_import: Whether it runs as the module is imported, not as a function of it is called.
         text: The whole module.
     """
 
@@ -55,13 +56,14 @@ class Variant:
     was: str
     now: str
     within: str
+    at_import: bool
     text: str
 
 
 def variants(source: str) -> Iterator[Variant]:
     """Yield every variant of a module, in the order of its text."""
     lines = source.split("\n")
-    for node, other, within in _changes(ast.parse(source)):
+    for node, other, within, at_import in _within(ast.parse(source), name="", at_import=True):
         was = ast.get_source_segment(source, node)
         if was is None or node.end_lineno is None or node.end_col_offset is None:
             continue
@@ -76,26 +78,30 @@ def variants(source: str) -> Iterator[Variant]:
             ast.parse(text)
         except SyntaxError:
             continue  # as within a formatted string
-        yield Variant(line=node.lineno, was=was, now=other, within=within, text=text)
+        yield Variant(
+            line=node.lineno, was=was, now=other, within=within, at_import=at_import, text=text
+        )
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[Any, str, str]]:
-    yield from _within(tree, name="")
-
-
-def _within(node: ast.AST, *, name: str) -> Iterator[tuple[Any, str, str]]:
+def _within(node: ast.AST, *, name: str, at_import: bool) -> Iterator[tuple[Any, str, str, bool]]:
+    """Yield every place, what may stand there, of what it is part, and whether it is imported."""
+    called = {id(each) for each in getattr(node, "body", ())} if _is_function(node) else set()
     for child in _run_children(node):
-        inner = name
+        inner, early = name, at_import and id(child) not in called
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{name}.{child.name}".lstrip(".")
         others = [*_other_expressions(child), *(_other_statements(child) if name else ())]
         for other in others:
-            yield child, other, name
+            yield child, other, name, early
         if isinstance(child, ast.If | ast.While) and isinstance(
             child.test, ast.Name | ast.Call | ast.Attribute
         ):
-            yield child.test, f"not {ast.unparse(child.test)}", name
-        yield from _within(child, name=inner)
+            yield child.test, f"not {ast.unparse(child.test)}", name, early
+        yield from _within(child, name=inner, at_import=early)
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def _run_children(node: ast.AST) -> Iterator[ast.AST]:
@@ -112,7 +118,7 @@ def _run_children(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
                 continue
-            if isinstance(each, ast.Import | ast.ImportFrom):
+            if isinstance(each, ast.Import | ast.ImportFrom) or _is_type(each):
                 continue
             yield each
 
@@ -152,6 +158,12 @@ def _other_statements(node: ast.AST) -> Iterator[str]:
             yield "return None"
         case ast.Raise() | ast.Expr(value=ast.Call()):
             yield "pass"
+
+
+def _is_type(node: ast.AST) -> bool:
+    """Return whether a statement only gives a type a name."""
+    alias = isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).endswith("TypeAlias")
+    return alias or type(node).__name__ == "TypeAlias"
 
 
 def _is_text(node: ast.expr) -> bool:

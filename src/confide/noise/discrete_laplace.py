@@ -178,8 +178,7 @@ class DiscreteLaplace:
             11
         """
         miss = allowed_miss(level, coordinates=coordinates)
-        log_ratio = math.log(2 / ((1 + self._ratio()) * miss))
-        return least_width(self.tail, miss=miss, guess=log_ratio / self._rate() - 1)
+        return least_width(self.tail, miss=miss, guess=-math.log(miss) / self._rate())
 
     def sample(self, count: int, *, entropy: Entropy) -> NDArray[np.int64]:
         """Return ``count`` independent draws of the noise alone.

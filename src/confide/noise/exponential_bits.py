@@ -52,7 +52,7 @@ def exp_minus(x: Fraction, *, bits: int) -> Bracket:
         return 1 << bits, 1 << bits
     if x >= bits:  # e^(−x) < 2^(−bits), for e > 2
         return 0, 1
-    halvings = max(0, (2 * x.numerator // x.denominator).bit_length())
+    halvings = (2 * x.numerator // x.denominator).bit_length()
     guard = 2 * halvings + 16
     work = bits + guard
     lower, upper = _exp_minus_small(x, halvings=halvings, work=work)

@@ -104,7 +104,7 @@ def geometric(count: int, *, scale: Fraction, entropy: Entropy) -> NDArray[np.in
     """
     require_scale(scale)
     drawn = np.empty(count, dtype=np.int64)
-    low_bits = max(0, (4 * scale.numerator // scale.denominator).bit_length())
+    low_bits = (4 * scale.numerator // scale.denominator).bit_length()
     bits = [one_in_one_plus_exp((1 << i) / Fraction(scale)) for i in range(low_bits)]
     more = exponential((1 << low_bits) / Fraction(scale))
     for block in blocks(count):

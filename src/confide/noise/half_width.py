@@ -45,7 +45,7 @@ def least_width(tail: Callable[[int], float], *, miss: float, guess: float) -> i
         >>> least_width(lambda w: 0.5**w, miss=0.1, guess=2.0)
         4
     """
-    high = max(0, math.ceil(guess))
+    high = max(0, int(guess))
     step = 1
     while tail(high) > miss:
         high, step = high + step, 2 * step

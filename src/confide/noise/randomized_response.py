@@ -197,7 +197,7 @@ class RandomizedResponse:
 
 def _log_rounded_up(odds: Fraction) -> Fraction:
     """Return the least multiple of 10⁻¹⁵ proved to be at least ln(odds), for odds > 1."""
-    nano = max(1, math.floor(math.log(odds) * _NANO * (1 - 1e-15)) - 1)
+    nano = max(1, math.floor(math.log(odds) * _NANO * (1 - 1e-15)))
     while True:
         _, upper = exp_minus(Fraction(nano, _NANO), bits=256)
         if upper * odds <= 1 << 256:

@@ -231,8 +231,6 @@ class _Law:
         self, count: int, rates: NDArray[np.float64], since: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the chance of at most ``count``, or of at least ``since``, for each rate."""
-        if not rates.size:
-            return rates
         spread = 8 * math.sqrt(self.asked * float((rates * (1 - rates)).max())) + 40
         low = max(0, math.floor(min(self.asked * float(rates.min()) - spread, count)))
         high = min(self.asked, math.ceil(max(self.asked * float(rates.max()) + spread, count)))

@@ -118,7 +118,7 @@ class Choice:
             >>> round(top.chance(10), 2)
             0.98
         """
-        behind = math.exp(-min(float(self.slope) * leading, _FARTHEST))
+        behind = math.exp(-max(float(self.slope) * leading, -_FARTHEST))
         return 1 / (1 + (self.candidates - self.size) * behind)
 
 
@@ -217,7 +217,7 @@ def draw_sets(
         rare = bernoulli_each(np.tile(rarer, tries), exact=rarer_exactly, entropy=entropy)
         heads = rare.reshape(tries, -1) ^ likely
         wanted = heads[heads.sum(axis=1) == size]
-        found = np.vstack([found, np.nonzero(wanted)[1].reshape(-1, size)])
+        found = np.vstack([found, np.nonzero(wanted)[1].reshape(len(wanted), size)])
     return found[:count]
 
 

@@ -123,7 +123,7 @@ class UnaryEncoding:
         if answers.dtype != np.int64 or ((answers < 0) | (answers >= k)).any():
             raise InvalidParameterError(f"Expected int64 categories in [0, {k}).")
         lies, kept = self._coins()
-        said = bernoulli(lies, count=answers.size * k, entropy=entropy).reshape(-1, k)
+        said = bernoulli(lies, count=answers.size * k, entropy=entropy).reshape(answers.size, k)
         truthful = bernoulli(kept, count=answers.size, entropy=entropy)
         said[np.arange(answers.size), answers] = truthful
         return said

@@ -50,10 +50,12 @@ def exact(value: object) -> Fraction:
             pass
         case Rational():
             return Fraction(int(value.numerator), int(value.denominator))
-        case Decimal() | Real() if not math.isfinite(value):
+        case Decimal() if not value.is_finite():  # math.isfinite takes 1e400 for infinite
             raise InvalidParameterError(f"Expected a finite number, got {value}.")
         case Decimal() if abs(value.adjusted()) + len(value.as_tuple().digits) <= _LONGEST:
             return Fraction(value)
+        case Real() if not math.isfinite(value):
+            raise InvalidParameterError(f"Expected a finite number, got {value}.")
         case Real():
             return Fraction(str(value))
         case str() if _TEXT.fullmatch(value.strip()) and not re.search(r"/0+\Z", value.strip()):

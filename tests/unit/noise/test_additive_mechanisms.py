@@ -202,6 +202,21 @@ def test_noise_that_is_not_exact_and_positive_is_refused(scale) -> None:
         DiscreteGaussian(sigma_squared=scale)
 
 
+def test_a_whole_scale_is_kept_as_an_exact_fraction() -> None:
+    assert type(DiscreteLaplace(scale=2).scale) is Fraction  # type: ignore[arg-type]
+    assert type(DiscreteGaussian(sigma_squared=4).sigma_squared) is Fraction  # type: ignore[arg-type]
+
+
+def test_gaussian_noise_has_a_sigma_between_2_to_the_minus_20_and_2_to_the_54() -> None:
+    least, largest = Fraction(1, 2**40), Fraction(2**108)
+    assert DiscreteGaussian(sigma_squared=least).variance() == 0
+    assert DiscreteGaussian(sigma_squared=largest).sigma_squared == largest
+    with pytest.raises(InvalidParameterError, match=r"Expected sigma_squared ≥ 1/2\*\*40"):
+        DiscreteGaussian(sigma_squared=least * Fraction(999, 1000))
+    with pytest.raises(InvalidParameterError, match=r"Expected sigma_squared ≤ 2\*\*108"):
+        DiscreteGaussian(sigma_squared=largest + 1)
+
+
 @pytest.mark.parametrize("sensitivity", [0, -1, 1.0, Fraction(1, 2), True])
 def test_zero_or_inexact_sensitivity_is_refused(sensitivity) -> None:
     with pytest.raises(InvalidParameterError, match="Expected l1 as an integer ≥ 1"):

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import InvalidParameterError
-from confide.noise.exponential_bits import ceil_ratio, exp_minus, logistic, rational
+from confide.noise.exponential_bits import (
+    _exp_minus_small,
+    ceil_ratio,
+    exp_minus,
+    logistic,
+    rational,
+)
 
 exponents = st.fractions(min_value=0, max_value=300, max_denominator=10**9)
 CONTEXT = Context(prec=250, Emin=-(10**6), Emax=10**6)
@@ -25,6 +31,15 @@ def test_exp_minus_brackets_the_decimal_value_within_two(x: Fraction, bits: int)
     true = CONTEXT.multiply(true_exp_minus(x), Decimal(2**bits))
     assert lower <= true <= upper
     assert upper - lower <= 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(x=st.fractions(0, 2, max_denominator=10**6), work=st.integers(2, 40))
+def test_the_series_brackets_the_value_before_any_guard_bit_is_cut_off(x, work) -> None:
+    lower, upper = _exp_minus_small(x, halvings=2, work=work)
+    true = CONTEXT.multiply(true_exp_minus(x / 4), Decimal(2**work))
+    assert lower <= true <= upper
+    assert upper - lower <= 30
 
 
 @settings(max_examples=200, deadline=None)

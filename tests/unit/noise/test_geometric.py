@@ -1,5 +1,6 @@
 """Geometric vectors: refusals, edges and the block loop; the law is in tests/distribution."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -41,6 +42,16 @@ def test_the_least_scale_gives_no_noise_and_the_largest_gives_much() -> None:
     assert (large >= 0).all()
     assert 0.9 < float(large.mean()) / 2**55 < 1.1
     assert np.unique(large & 1023).size > 800  # the low-order bits are as random as the high
+
+
+@pytest.mark.parametrize(("scale", "low_bits"), [("1", 3), ("3", 4)])
+def test_draws_beyond_the_low_bits_continue_without_a_gap(scale: str, low_bits: int) -> None:
+    draws, step = 300_000, 1 << low_bits
+    drawn = geometric(draws, scale=Fraction(scale), entropy=SeededEntropy(2)) >> low_bits
+    beyond = math.exp(-step / int(scale))  # of each step, given the last
+    expected = draws * beyond * (1 - beyond)
+    assert abs(int((drawn == 1).sum()) - expected) < 4 * math.sqrt(expected)
+    assert abs(int((drawn == 2).sum()) - expected * beyond) < 4 * math.sqrt(expected * beyond) + 1
 
 
 def test_what_would_pass_int64_is_held_at_its_end() -> None:

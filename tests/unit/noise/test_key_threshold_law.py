@@ -1,6 +1,7 @@
 """Key thresholds: exact laws on neighbours, and refusals."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -75,6 +76,57 @@ def test_a_delta_near_epsilon_is_refused_under_substitution() -> None:
         )
 
 
+@pytest.mark.parametrize("epsilon", ["1/20", "3/10", "1", "2", "5"])
+def test_a_delta_is_accepted_under_substitution_exactly_if_appearing_keys_cost_nothing(
+    epsilon: str,
+) -> None:
+    def rule(delta: Fraction, adjacency: Adjacency) -> KeyThreshold:
+        return KeyThreshold(
+            epsilon=Fraction(epsilon), delta=delta, keys_per_person=1, adjacency=adjacency
+        )
+
+    seen = set()
+    for percent in range(1, 100):
+        delta = Fraction(percent, 100)
+        # The same noise under the other adjacency tells τ without the refusal.
+        scale = rule(Fraction(1, 10**6), Adjacency.SUBSTITUTE).noise().scale
+        same = KeyThreshold(
+            epsilon=1 / scale, delta=delta, keys_per_person=1, adjacency=Adjacency.ADD_REMOVE
+        )
+        fits = same.chance_of_release(1) <= -math.expm1(-1 / scale)
+        seen.add(fits)
+        if fits:
+            assert rule(delta, Adjacency.SUBSTITUTE).threshold() == same.threshold()
+        else:
+            with pytest.raises(InvalidParameterError, match="well below epsilon"):
+                rule(delta, Adjacency.SUBSTITUTE)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize(("hair", "tau"), [("1e-40", 9), ("-1e-40", 10)])
+def test_tau_is_certain_also_where_delta_is_within_a_hair_of_the_chance(
+    hair: str, tau: int
+) -> None:
+    with localcontext(prec=80):
+        a = (-Decimal(1) / 2).exp()
+        delta = Fraction(3 * a**8 / (1 + a) + Decimal(hair))
+    rule = KeyThreshold(
+        epsilon=Fraction(3, 2), delta=delta, keys_per_person=3, adjacency=Adjacency.ADD_REMOVE
+    )
+    assert rule.threshold() == tau
+
+
+def test_a_key_of_exactly_tau_noisy_persons_is_released() -> None:
+    rule = KeyThreshold(
+        epsilon=Fraction(1, 2),
+        delta=Fraction(1, 5),
+        keys_per_person=1,
+        adjacency=Adjacency.ADD_REMOVE,
+    )
+    selected = rule.select(np.ones(2000, dtype=np.int64), entropy=SeededEntropy(6))
+    assert selected.noisy.min() == rule.threshold()
+
+
 def test_selected_keys_are_those_at_or_above_tau_and_never_keys_of_nobody() -> None:
     rule = KeyThreshold(
         epsilon=Fraction(1, 2),
@@ -94,7 +146,7 @@ def test_selected_keys_are_those_at_or_above_tau_and_never_keys_of_nobody() -> N
     assert rule.chance_of_release(0) == 0
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), 1e-6])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1), Fraction(2), 1e-6, None])
 def test_key_selection_without_an_exact_delta_is_refused(delta) -> None:
     with pytest.raises(InvalidParameterError, match="Expected delta as an exact Fraction"):
         KeyThreshold(

@@ -28,7 +28,23 @@ def test_the_loss_of_rational_odds_is_their_logarithm_rounded_up(
     epsilon = RandomizedResponse(truth=keep, categories=categories).loss().epsilon
     odds = keep * (categories - 1) / (1 - keep)
     assert exp_minus(epsilon, bits=200)[1] * odds <= 2**200  # at least the logarithm, proved
-    assert float(epsilon) == pytest.approx(math.log(odds), abs=1e-14)
+    assert (epsilon * 10**15).denominator == 1
+    assert exp_minus(epsilon - Fraction(1, 10**15), bits=200)[0] * odds > 2**200  # and the least
+
+
+def test_odds_of_hardly_more_than_one_have_a_loss_of_one_step() -> None:
+    keep = Fraction(1, 2) + Fraction(1, 10**17)
+    loss = RandomizedResponse(truth=keep, categories=2).loss()
+    assert loss == PureDP(epsilon=Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize(("truth", "bits"), [(Fraction(1, 3), 8), (PureDP(epsilon=Fraction(5)), 3)])
+def test_the_chance_of_the_truth_is_bracketed_by_whole_numbers(
+    truth: Fraction | PureDP, bits: int
+) -> None:
+    survey = RandomizedResponse(truth=truth, categories=200)
+    lower, upper = survey._keep(bits)
+    assert lower <= survey.keep_probability() * 2**bits <= upper <= lower + 1
 
 
 @pytest.mark.parametrize("categories", [2, 3, 10])
@@ -101,5 +117,12 @@ def test_answers_outside_the_categories_are_refused_without_being_quoted() -> No
     with pytest.raises(InvalidParameterError, match=r"int64 categories in \[0, 2\)\.") as refused:
         COIN_FLIP.encode(np.array([0, 77]), entropy=SeededEntropy(1))
     assert "77" not in str(refused.value)
+    for wrong in ([0, 2], [-1, 1]):
+        with pytest.raises(InvalidParameterError, match="int64 categories"):
+            COIN_FLIP.encode(np.array(wrong), entropy=SeededEntropy(1))
+        with pytest.raises(InvalidParameterError, match="int64 categories"):
+            COIN_FLIP.estimate(np.array(wrong))
+    with pytest.raises(InvalidParameterError, match="int64 categories"):
+        COIN_FLIP.encode(np.array([0.0, 1.0]), entropy=SeededEntropy(1))  # type: ignore[arg-type]
     with pytest.raises(InvalidParameterError, match="at least one response"):
         COIN_FLIP.estimate(np.array([], dtype=np.int64))

@@ -89,6 +89,12 @@ def test_the_planned_half_width_is_the_one_that_occurs() -> None:
     assert np.mean(widths) == pytest.approx(planned, rel=0.02)
 
 
+def test_the_interval_of_one_answer_says_next_to_nothing() -> None:
+    no, yes = estimate_shares([0, 1], asked=1, truth=0.75, lie=0.25, level=0.95)
+    assert (no.lower, no.upper) == (0, 1)
+    assert (yes.lower, yes.upper) == (0, 1)
+
+
 def test_nobody_asked_and_no_level_are_refused() -> None:
     for asked, level in ((0, 0.95), (5, 1.0), (5, 0.0)):
         with pytest.raises(InvalidParameterError, match="at least one response and 0 < level < 1"):

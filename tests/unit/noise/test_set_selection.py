@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from confide.errors import InvalidParameterError
 from confide.noise.entropy import SystemEntropy
 from confide.noise.peeling import Peeling
-from confide.noise.set_selection import SetSelection, draw_sets
+from confide.noise.set_selection import SetSelection, _middle, draw_sets
 from goodness_of_fit import p_value_of_counts
 from seeded import SeededEntropy
 
@@ -126,6 +127,42 @@ def test_a_leading_candidate_is_chosen_at_least_as_often_as_stated(us, size, eps
     ):
         chosen = sum(p for places, p in law.items() if best in places)
         assert chosen * ROUNDING >= choices.chance(leading)
+
+
+@pytest.mark.parametrize(("candidates", "size"), [(2, 1), (7, 3), (500, 20), (500, 499)])
+def test_as_many_heads_are_expected_as_are_wanted(candidates, size):
+    """Where none is far ahead: then a try succeeds with the stated chance."""
+    gaps = np.sort(np.random.default_rng(candidates).uniform(0, 2, candidates))[::-1]
+    gaps -= gaps[size - 1]
+    heads = 1 / (1 + np.exp(float(_middle(gaps, size=size)) - gaps))
+    assert heads.sum() == pytest.approx(size, abs=1e-3)
+
+
+def test_a_share_that_is_far_ahead_or_behind_keeps_the_threshold_within_reach():
+    for gaps in ([600.0] * 9 + [0.0], [0.0] + [-600.0] * 9):
+        assert abs(_middle(np.array(gaps), size=gaps.index(0.0) + 1)) <= math.log(10) + 1
+
+
+def test_a_candidate_without_a_lead_is_chosen_as_often_as_by_lot():
+    top = SetSelection(epsilon=Fraction(1), reach=1, size=2, candidates=12)
+    assert top.chance(0) == pytest.approx(1 / 11)
+    assert top.lead(1 / 20) == 0
+    assert top.lead(0.99) == pytest.approx(math.log(10 * 99))
+    assert top.chance(-10_000) == pytest.approx(0, abs=1e-250)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), 0.5, Fraction(-1)])
+def test_a_choice_without_an_exact_epsilon_is_refused(epsilon):
+    for kind in (SetSelection, Peeling):
+        with pytest.raises(InvalidParameterError, match="Expected epsilon"):
+            kind(epsilon=epsilon, reach=1, size=1, candidates=3)
+
+
+def test_shortfalls_are_the_published_bounds():
+    top = SetSelection(epsilon=Fraction(1, 2), reach=3, size=2, candidates=9)
+    assert top.shortfall(0.05) == pytest.approx(6 * math.log(math.comb(9, 2) / 0.05))
+    peeling = Peeling(epsilon=Fraction(1, 2), reach=3, size=2, candidates=9)
+    assert peeling.shortfall(0.05) == pytest.approx(6 * 2 * math.log(9 * 2 / 0.05))
 
 
 def test_the_lead_and_its_chance_are_inverse():

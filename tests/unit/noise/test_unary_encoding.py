@@ -52,6 +52,7 @@ def test_over_all_reports_epsilon_is_attained_and_never_passed(unary: Unary, eps
     odds = Fraction(math.exp(Fraction(epsilon)))
     assert abs(worst / odds - 1) < Fraction(1, 10**14)
     assert survey.loss() == PureDP(epsilon=Fraction(epsilon))
+    assert survey.odds() == pytest.approx(float(odds))
 
 
 @both
@@ -120,6 +121,14 @@ def test_a_method_can_be_named() -> None:
     loss = PureDP(epsilon=Fraction(1))
     for method in Method:
         assert method_of(mechanism_by(method, loss=loss, categories=3)) is method
+
+
+def test_an_unknown_way_to_encode_tosses_no_coin() -> None:
+    survey = encoding("other")  # type: ignore[arg-type]
+    with pytest.raises(AssertionError):
+        survey.encode(np.array([1]), entropy=SeededEntropy(1))
+    with pytest.raises(AssertionError):
+        survey.keep_probability()
 
 
 def test_unary_answers_outside_the_categories_are_refused_without_being_quoted() -> None:

@@ -1,18 +1,24 @@
 """Quantiles of sums of noises against the exact law, and intervals of ratios."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.estimation.intervals import (
     Component,
+    cautious_variance,
     median_error,
+    noise_component,
     quantile,
     ratio_interval,
     share,
+    together,
 )
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
@@ -41,6 +47,52 @@ def test_median_errors_of_normal_and_laplace_noise_are_known():
     assert median_error([Component(variance=1.0)]) == pytest.approx(0.6745, abs=1e-4)
     laplace = Component(variance=2.0, excess_kurtosis=3.0, step=1.0)
     assert median_error([laplace]) == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("scale", ["1/2", "3", "40"])
+def test_the_error_of_noise_has_the_moments_of_its_law(scale):
+    noise = DiscreteLaplace(scale=Fraction(scale))
+    values = range(-2000, 2001)
+    second = math.fsum(noise.pmf(z) * z**2 for z in values)
+    fourth = math.fsum(noise.pmf(z) * z**4 for z in values)
+    found = noise_component(noise, factor=-3.0)
+    assert found.variance == pytest.approx(9 * second)
+    assert found.excess_kurtosis == pytest.approx(fourth / second**2 - 3)
+    assert found.step == 3
+    gaussian = noise_component(DiscreteGaussian(sigma_squared=Fraction(100)), factor=0.5)
+    assert (gaussian.excess_kurtosis, gaussian.step) == (0, 0.5)
+    assert gaussian.variance == pytest.approx(25)
+
+
+def test_hardly_any_noise_has_a_kurtosis_that_stays_a_number():
+    assert noise_component(DiscreteLaplace(scale=Fraction(1, 50))).excess_kurtosis == 1e6
+    assert noise_component(DiscreteLaplace(scale=Fraction(1, 2**20))).excess_kurtosis == 0
+
+
+def test_errors_that_are_added_add_their_cumulants():
+    parts = [
+        Component(variance=3.0, excess_kurtosis=2.0, step=1.0),
+        Component(variance=1.0, excess_kurtosis=-1.0, step=5.0),
+    ]
+    both = together(parts)
+    assert both == Component(variance=4.0, excess_kurtosis=2 * 9 / 16 - 1 / 16, step=3 / 4 + 5 / 4)
+    assert together([]) == together([Component(variance=0.0, step=1.0)]) == Component(variance=0.0)
+    assert parts[0].times(-2) == Component(variance=12.0, excess_kurtosis=2.0, step=2.0)
+    assert quantile([both], level=0.95) == pytest.approx(quantile(parts, level=0.95))
+
+
+def test_a_kurtosis_past_that_of_laplace_errors_or_below_0_is_cut():
+    laplace, most, least = (
+        quantile([Component(variance=1.0, excess_kurtosis=k)], level=0.9) for k in (3.0, 99.0, -2.0)
+    )
+    assert most == laplace == pytest.approx(-math.log(0.1) / math.sqrt(2))
+    assert least == quantile((), level=0.9)
+
+
+def test_a_variance_is_raised_by_its_own_error():
+    assert cautious_variance(0.0, error=3.0) == 3.0
+    assert cautious_variance(8.0, error=3.0) == 9.0
+    assert cautious_variance(-8.0, error=3.0) == 1.0
 
 
 def test_half_a_step_is_added_for_a_lattice():

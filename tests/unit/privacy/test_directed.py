@@ -1,3 +1,4 @@
+import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -46,3 +47,17 @@ def test_logarithm_of_nothing_and_absurd_exponents_are_refused() -> None:
         log_floor(Fraction(0), grid=10)
     with pytest.raises(InvalidParameterError, match=r"Expected an exponent ≤ 10000"):
         exp_ceil(Fraction(10_001), grid=10)
+
+
+@pytest.mark.parametrize(("floor", "real"), [(log_floor, Decimal.ln), (exp_floor, Decimal.exp)])
+@pytest.mark.parametrize(("least", "most"), [(1, 3 * 10**44), (99 * 10**42, 101 * 10**42)])
+def test_a_floor_is_that_of_the_real_number_where_forty_digits_nearly_decide_it(
+    floor, real, least, most
+):
+    drawn = random.Random(1)
+    for _ in range(400):
+        value = Fraction(drawn.randrange(least, most), 10**44)
+        grid = drawn.randrange(1, 10**39)
+        with localcontext(prec=150):
+            exact = real(Decimal(value.numerator) / value.denominator) * grid
+        assert floor(value, grid=grid) <= exact < floor(value, grid=grid) + 1

@@ -59,3 +59,34 @@ def test_a_group_so_large_that_nothing_is_promised_is_refused(size: int) -> None
     assert 1e-6 * math.expm1(20) / math.expm1(1) > 1
     with pytest.raises(InvalidParameterError, match="Expected a group delta < 1"):
         group_loss(ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6")), size=size)
+
+
+def test_a_group_delta_a_hair_above_the_grid_is_still_rounded_up() -> None:
+    epsilon, steps = Fraction("1e-9"), 10**12
+    with localcontext(prec=90):
+        e = Decimal(epsilon.numerator) / epsilon.denominator
+        many = ((3 * e).exp() - 1) / (e.exp() - 1)
+        delta = Fraction((steps + Decimal("1e-16")) / 10**18 / many)
+    group = group_loss(ApproxDP(epsilon=epsilon, delta=delta), size=3)
+    assert isinstance(group, ApproxDP)
+    assert group.delta == Fraction(steps + 1, 10**18)
+
+
+def test_group_losses_end_at_an_epsilon_of_700() -> None:
+    delta = Fraction(1, 10**400)
+    last = group_loss(ApproxDP(epsilon=Fraction(70), delta=delta), size=10)
+    assert last == ApproxDP(epsilon=Fraction(700), delta=Fraction(1, 10**18))
+    with pytest.raises(InvalidParameterError, match="Expected a group delta < 1"):
+        group_loss(ApproxDP(epsilon=Fraction("70.1"), delta=delta), size=10)
+
+
+def test_a_group_without_a_delta_has_none() -> None:
+    loss = ApproxDP(epsilon=Fraction(400), delta=Fraction(0))
+    assert group_loss(loss, size=2) == ApproxDP(epsilon=Fraction(800), delta=Fraction(0))
+
+
+def test_a_group_whose_deltas_add_up_to_one_is_refused() -> None:
+    loss = ApproxDP(epsilon=Fraction(0), delta=Fraction(1, 4))
+    assert group_loss(loss, size=3) == ApproxDP(epsilon=Fraction(0), delta=Fraction(3, 4))
+    with pytest.raises(InvalidParameterError, match="at least 1 for size=4"):
+        group_loss(loss, size=4)

@@ -31,6 +31,10 @@ def test_an_odds_cap_that_forbids_everything_is_refused(factor: Fraction) -> Non
         epsilon_for_odds(factor)
 
 
+def test_the_least_odds_cap_allows_one_step() -> None:
+    assert epsilon_for_odds(1 + Fraction("1.5e-9")) == PureDP(epsilon=Fraction("1e-9"))
+
+
 def test_odds_factor_is_rounded_up() -> None:
     factor = odds_factor(HALF)
     assert factor == pytest.approx(math.exp(0.5), rel=1e-15)
@@ -46,6 +50,12 @@ def test_posterior_is_rounded_up_at_the_asked_digits() -> None:
     exact = 0.01 * math.exp(0.5) / (1 + 0.01 * math.expm1(0.5))
     assert posterior_bound(HALF, prior=Fraction("0.01"), digits=6) == Decimal("0.016381")
     assert 0 <= float(posterior_bound(HALF, prior=Fraction("0.01"), digits=6)) - exact < 1e-6
+
+
+def test_posterior_is_computed_up_to_epsilon_700_and_is_1_beyond() -> None:
+    slight = Fraction(1, 10**310)
+    assert posterior_bound(PureDP(epsilon=Fraction(700)), prior=slight) == Decimal("0.001")
+    assert posterior_bound(PureDP(epsilon=Fraction(701)), prior=slight) == 1
 
 
 @pytest.mark.parametrize("prior", [Fraction(-1, 2), Fraction(3, 2), 0.5])
@@ -94,3 +104,23 @@ def test_a_mechanism_that_prints_the_data_with_probability_p_has_advantage_p() -
 def test_an_absurd_epsilon_is_refused_not_overflowed() -> None:
     with pytest.raises(InvalidParameterError, match="Expected epsilon ≤ 700"):
         odds_factor(PureDP(epsilon=Fraction(701)))
+
+
+@pytest.mark.parametrize("loss", [HALF, ApproxDP(epsilon=Fraction(1), delta=Fraction("0.05"))])
+def test_true_positive_bound_is_the_lesser_of_two_lines_rounded_up(loss) -> None:
+    factor = math.exp(loss.epsilon)
+    delta = float(getattr(loss, "delta", 0))
+    for n in range(101):
+        rate = n / 100
+        exact = min(factor * rate + delta, 1 - (1 - delta - rate) / factor, 1)
+        bound = true_positive_bound(loss, false_positive_rate=Fraction(n, 100))
+        assert bound == pytest.approx(exact, rel=1e-12)
+    with pytest.raises(InvalidParameterError, match="Expected false_positive_rate as an exact"):
+        true_positive_bound(loss, false_positive_rate=Fraction(-1, 100))
+
+
+def test_membership_advantage_with_a_delta_is_its_closed_form() -> None:
+    loss = ApproxDP(epsilon=Fraction(1), delta=Fraction("0.05"))
+    exact = (math.e - 1 + 0.1) / (math.e + 1)
+    assert membership_advantage(loss) == pytest.approx(exact, rel=1e-14)
+    assert membership_advantage(ApproxDP(epsilon=Fraction(0), delta=Fraction(0))) == 0

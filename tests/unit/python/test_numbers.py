@@ -21,7 +21,7 @@ pytest.importorskip("pandas")
 from every_kind import STUDIES, dataset, frames
 
 HALVES = (0.5, Decimal("0.50"), Fraction(1, 2), "0.5", "1/2", " 5e-1 ", np.float64(0.5), np.float32(0.5))  # fmt: skip
-NO_NUMBERS = (math.nan, math.inf, -math.inf, Decimal("nan"), Decimal("-inf"), np.float32("nan"), "nan", "inf", "", "half", "1/0", "1e999999999", Decimal("1e999999999"), True, b"1", [0.5])  # fmt: skip
+NO_NUMBERS = (math.nan, math.inf, -math.inf, Decimal("nan"), Decimal("-inf"), np.float32("nan"), "nan", "inf", "", "half", "1/0", "1e999999999", Decimal("1e999999999"), Decimal("1e400"), Decimal("sNaN"), True, b"1", [0.5])  # fmt: skip
 
 
 @pytest.fixture(scope="module")

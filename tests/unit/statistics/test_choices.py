@@ -255,6 +255,12 @@ def test_the_forecast_is_the_lead_that_is_enough_in_patients():
     assert "a lead of 5 persons is chosen with a chance of at least 0.986" in said.notes
 
 
+def test_a_category_that_is_far_behind_is_forecast_to_be_chosen_never():
+    plan = priced(replace(WARDS, lead=Fraction(-(10**6))))
+    said = forecast(plan, plan.statistics[0], level=Fraction(95, 100))
+    assert "a lead of -1e+06 persons is chosen with a chance of at least 0.0" in said.notes
+
+
 def test_the_lead_of_features_is_counted_in_the_largest_contributions_of_a_patient():
     plan = priced(MARKERS)
     said = forecast(plan, plan.statistics[0], level=Fraction(95, 100))

@@ -65,6 +65,7 @@ ORDERS: tuple[int, ...] = (
 _DIGITS = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 _SLACK = decimal.Decimal("1e-30")
 _GRID = 10**12
+_LARGEST = 10**9  # multiplier, in steps of 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,13 +208,13 @@ def least_multiplier(
 
     high = 10**4
     while not fits(high):
-        high *= 2
-        if high > 10**9:
+        if high == _LARGEST:
             raise InvalidParameterError(
                 f"No noise brings {count} steps to a loss of {float(most):g}.",
                 hint="Raise epsilon or delta, or take fewer steps.",
             )
-    low = high // 2 if high > 10**4 else 0
+        high = min(2 * high, _LARGEST)
+    low = 0
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)

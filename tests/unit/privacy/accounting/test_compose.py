@@ -10,6 +10,7 @@ from accounting_checks import (
 )
 from confide.errors import InvalidParameterError, UnsupportedError
 from confide.privacy.accounting.compose import (
+    adaptive,
     advanced,
     compose,
     least,
@@ -76,20 +77,20 @@ def test_a_loss_is_read_as_epsilon_at_a_delta_not_below_its_own() -> None:
     )
 
 
-def exact_delta(*, epsilon0: Decimal, count: int, epsilon: Decimal) -> Decimal:
+def exact_delta(*, epsilon0: Decimal, count: int, epsilon: Decimal, digits: int = 80) -> Decimal:
     """δ of k randomised responses at ε: Σ_l C(k,l) max(0, e^{(k−l)ε0} − e^{ε+lε0})/(1+e^ε0)^k."""
-    with localcontext(prec=80):
-        total = Decimal(0)
+    with localcontext(prec=digits):
+        odds, factor, total = epsilon0.exp(), epsilon.exp(), Decimal(0)
         for low in range(count + 1):
-            gap = ((count - low) * epsilon0).exp() - (epsilon + low * epsilon0).exp()
+            gap = odds ** (count - low) - factor * odds**low
             total += math.comb(count, low) * max(Decimal(0), gap)
-        return total / (1 + epsilon0.exp()) ** count
+        return total / (1 + odds) ** count
 
 
 @pytest.mark.parametrize(
     ("epsilon0", "count"), [("0.1", 1), ("0.1", 10), ("0.1", 100), ("1", 30), ("2", 7)]
 )
-@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-15"])
+@pytest.mark.parametrize("delta", ["0.04", "1e-3", "1e-6", "1e-15"])
 def test_optimal_bound_is_true_and_a_1e_9_less_is_false(
     epsilon0: str, count: int, delta: str
 ) -> None:
@@ -98,6 +99,25 @@ def test_optimal_bound_is_true_and_a_1e_9_less_is_false(
     at = {"epsilon0": Decimal(epsilon0), "count": count}
     assert exact_delta(**at, epsilon=epsilon) <= Decimal(delta)
     assert exact_delta(**at, epsilon=epsilon - Decimal("1e-9")) > Decimal(delta)
+
+
+def test_optimal_bound_a_hair_above_the_grid_is_still_rounded_up() -> None:
+    with localcontext(prec=120):
+        odds, hair = Decimal("0.1").exp(), (Decimal("0.05") + Decimal("1e-45")).exp()
+        delta = Fraction((odds - hair) / (1 + odds))
+    bound = optimal(TENTH, count=1, delta=delta)
+    assert bound.epsilon == Fraction("0.05") + Fraction("1e-12")
+
+
+def test_optimal_bound_keeps_its_digits_where_nearly_every_outcome_is_let_go() -> None:
+    delta = 1 - Fraction(1, 10**140)
+    bound = optimal(PureDP(epsilon=Fraction(8)), count=100, delta=delta)
+    at = {"epsilon0": Decimal(8), "count": 100, "digits": 700}
+    with localcontext(prec=700):
+        epsilon = Decimal(bound.epsilon.numerator) / bound.epsilon.denominator
+        limit = 1 - Decimal("1e-140")
+        assert exact_delta(**at, epsilon=epsilon) <= limit
+        assert exact_delta(**at, epsilon=epsilon - Decimal("1e-9")) > limit
 
 
 def test_optimal_bound_with_a_large_delta_is_zero() -> None:
@@ -140,3 +160,82 @@ def test_a_delta_outside_its_domain_is_refused(delta: Any) -> None:
         optimal(TENTH, count=2, delta=delta)
     with pytest.raises(InvalidParameterError, match="Expected count ≥ 1"):
         optimal(TENTH, count=0, delta=DELTA)
+
+
+UNEQUAL = [PureDP(epsilon=Fraction(n, 10)) for n in (1, 2, 7, 30)]
+
+
+def of_each(losses: list[PureDP], delta: Fraction) -> tuple[Decimal, Decimal, Decimal]:
+    """Σε², Σε(e^ε − 1) and ln 1/δ."""
+    each = [Decimal(loss.epsilon.numerator) / loss.epsilon.denominator for loss in losses]
+    log_inverse = (Decimal(delta.denominator) / delta.numerator).ln()
+    return sum(e * e for e in each), sum(e * (e.exp() - 1) for e in each), log_inverse
+
+
+@pytest.mark.parametrize("losses", [[TENTH], [TENTH] * 100, UNEQUAL])
+@pytest.mark.parametrize("delta", [Fraction("0.3"), DELTA, Fraction(1, 3 * 10**12)])
+def test_bounds_of_repeated_questions_are_their_formulas_rounded_up_to_1e_12(
+    losses: list[PureDP], delta: Fraction
+) -> None:
+    with localcontext(prec=60):
+        squares, drift, log_inverse = of_each(losses, delta)
+        root = (2 * log_inverse * squares).sqrt()
+        for bound, exact in (
+            (advanced(losses, delta=delta), root + drift),
+            (adaptive(losses, delta=delta), root + squares / 2),
+        ):
+            steps = bound.epsilon * 10**12
+            assert steps.denominator == 1
+            assert 0 <= steps.numerator - exact * 10**12 <= 1
+            assert bound.delta == delta
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**6), Fraction(1, 3), Fraction(7)])
+def test_a_concentrated_loss_is_read_rounded_up_to_1e_12(rho: Fraction) -> None:
+    loss = ZeroConcentratedDP(rho=rho)
+    steps = to_approximate(loss, delta=DELTA).epsilon * 10**12
+    assert steps.denominator == 1
+    assert 0 <= steps - Fraction(epsilon_at(loss, delta=DELTA)) * 10**12 < 1
+
+
+def test_least_of_equal_pure_losses_is_the_optimal_bound() -> None:
+    for count in (40, 1000):
+        bound = optimal(TENTH, count=count, delta=DELTA)
+        assert least([TENTH] * count, delta=DELTA) == bound
+        assert (
+            bound.epsilon < to_approximate(compose([to_zcdp(TENTH)] * count), delta=DELTA).epsilon
+        )
+
+
+def test_least_of_two_sizes_is_not_read_as_if_all_were_of_the_first() -> None:
+    losses = [TENTH, PureDP(epsilon=Fraction(3))]
+    assert least(losses, delta=DELTA).epsilon == Fraction("3.1")
+    assert least(losses[::-1], delta=DELTA).epsilon == Fraction("3.1")
+
+
+def test_least_of_approximate_losses_never_forgets_their_deltas() -> None:
+    loss = ApproxDP(epsilon=Fraction(1), delta=Fraction("6e-7"))
+    assert least([loss], delta=DELTA).epsilon == 1
+    with pytest.raises(InvalidParameterError, match="which the losses spend"):
+        least([loss, loss], delta=DELTA)
+
+
+@pytest.mark.parametrize("bound", [advanced, adaptive, least])
+def test_a_bound_of_no_losses_is_refused(bound: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="at least one loss"):
+        bound([], delta=DELTA)
+    with pytest.raises(InvalidParameterError, match="Expected an exact delta"):
+        bound([TENTH], delta=Fraction(0))
+
+
+def test_least_is_told_at_a_delta_above_0_also_where_it_needs_none() -> None:
+    with pytest.raises(InvalidParameterError, match="Expected an exact delta"):
+        least([ApproxDP(epsilon=Fraction(1), delta=Fraction(0))], delta=Fraction(0))
+
+
+def test_a_loss_of_an_unknown_kind_is_not_converted() -> None:
+    unknown: Any = "ε = 1"
+    with pytest.raises(AssertionError):
+        to_zcdp(unknown)
+    with pytest.raises(AssertionError):
+        to_approximate(unknown, delta=DELTA)

@@ -2,6 +2,7 @@ import math
 import subprocess
 import sys
 import time
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -15,7 +16,9 @@ from accounting_checks import (
 from confide.errors import InvalidParameterError
 from confide.privacy.accounting.concentrated import (
     epsilon_at,
+    epsilon_beside,
     pure_to_zcdp,
+    pure_within,
     rho_for,
     simple_epsilon_at,
 )
@@ -50,6 +53,55 @@ def test_simple_conversion_is_never_below_the_tight_one() -> None:
         loss = ZeroConcentratedDP(rho=Fraction(10) ** exponent)
         delta = Fraction("1e-6")
         assert epsilon_at(loss, delta=delta) < simple_epsilon_at(loss, delta=delta)
+
+
+@pytest.mark.parametrize("exponent", range(-9, 4))
+@pytest.mark.parametrize("delta", ["0.5", "1e-6", "1e-100"])
+def test_simple_conversion_is_its_formula_rounded_up(exponent: int, delta: str) -> None:
+    loss = ZeroConcentratedDP(rho=Fraction(10) ** exponent / 3)
+    with localcontext(prec=50):
+        rho = Decimal(loss.rho.numerator) / loss.rho.denominator
+        exact = rho + 2 * (rho * -Decimal(delta).ln()).sqrt()
+        claimed = Decimal(simple_epsilon_at(loss, delta=Fraction(delta)))
+        assert exact <= claimed <= exact * (1 + Decimal("1e-14"))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 1000, 10**9])
+@pytest.mark.parametrize("delta", ["1e-6", "1e-12"])
+def test_an_epsilon_read_back_is_the_rho_that_it_was_read_from(steps: int, delta: str) -> None:
+    epsilon = epsilon_at(ZeroConcentratedDP(rho=steps * STEP), delta=Fraction(delta))
+    assert rho_for(Fraction(epsilon), delta=Fraction(delta)) == steps * STEP
+
+
+def test_no_rho_is_given_for_no_epsilon_however_large_the_delta() -> None:
+    assert epsilon_at(ZeroConcentratedDP(rho=STEP), delta=Fraction(9, 10)) == 0
+    with pytest.raises(InvalidParameterError, match="Expected an epsilon that some rho"):
+        rho_for(Fraction(0), delta=Fraction(9, 10))
+
+
+@pytest.mark.parametrize("rho", ["0.005", "1e-9", "1", "0.3333333", "5e-19"])
+def test_pure_noise_within_a_rho_is_the_largest_step_whose_half_square_it_holds(rho: str) -> None:
+    epsilon = pure_within(ZeroConcentratedDP(rho=Fraction(rho))).epsilon
+    assert (epsilon / STEP).denominator == 1
+    assert epsilon**2 / 2 <= Fraction(rho) < (epsilon + STEP) ** 2 / 2
+
+
+def test_a_rho_that_holds_no_step_of_pure_noise_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="Expected a rho that allows"):
+        pure_within(ZeroConcentratedDP(rho=Fraction("4.9e-19")))
+
+
+def test_the_least_delta_is_one_that_floats_hold_in_full() -> None:
+    loss, least = ZeroConcentratedDP(rho=Fraction("0.1")), Fraction(1, 10**300)
+    assert epsilon_at(loss, delta=least) > 16
+    with pytest.raises(InvalidParameterError, match="Expected an exact delta in"):
+        epsilon_at(loss, delta=least - least / 1000)
+
+
+def test_an_epsilon_stands_beside_a_rho_with_three_digits() -> None:
+    assert epsilon_beside(Fraction("0.1"), delta=Fraction("1e-6")) == "2.14"
+    assert epsilon_beside(Fraction(0), delta=Fraction("1e-6")) == "0"
+    assert epsilon_beside(STEP, delta=Fraction("1e-6")) == "8.95e-05"
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "0.5", "1", "3", "10"])

@@ -139,6 +139,102 @@ def test_the_noise_of_a_target_is_the_least_that_meets_it(of):
     assert at(found) <= most < at(found - Fraction(1, 10**4))
 
 
+@pytest.mark.parametrize("least", ["0.0001", "0.4", "1", "1.0001", "2.9", "70000", "100000"])
+def test_the_least_noise_is_found_wherever_it_is(least):
+    def cost(each):
+        return Fraction(each.multiplier_squared < Fraction(least) ** 2)
+
+    found = least_multiplier(Fraction(0), cost=cost, rate=Fraction(1, 2), count=1)
+    assert found == Fraction(least)
+
+
+def test_the_noise_of_a_target_takes_few_looks_at_its_cost():
+    looked = []
+
+    def cost(each):
+        looked.append(each.multiplier_squared)
+        return Fraction(each.multiplier_squared < Fraction("0.777") ** 2)
+
+    found = least_multiplier(Fraction(0), cost=cost, rate=Fraction(1, 2), count=1)
+    assert found == Fraction("0.777")
+    assert len(looked) <= 15  # each takes milliseconds: up to 1, then in 14 halvings
+
+
+def test_a_target_that_no_noise_up_to_100000_meets_is_refused():
+    def cost(each):
+        return Fraction(each.multiplier_squared <= 10**10)
+
+    with pytest.raises(InvalidParameterError, match="No noise brings 7 steps to a loss of 0"):
+        least_multiplier(Fraction(0), cost=cost, rate=Fraction(1, 2), count=7)
+
+
+# ρ of an unsampled step, each with another best order of 2, 3, 63, 80, … 1024, and its charge
+CHARGES = {
+    "11": "32.126631103851",
+    "2.6": "12.601691480043",
+    "0.0019": "0.222567251212",
+    "0.0011": "0.165685759949",
+    "0.00077": "0.136591618802",
+    "0.00055": "0.113842380411",
+    "0.00041": "0.097084816249",
+    "0.00025": "0.074219391073",
+    "0.00017": "0.060168998914",
+    "0.000092": "0.043041034093",
+    "0.000056": "0.032798271472",
+    "0.000038": "0.026507368480",
+    "0.00002": "0.018607080311",
+    "0.0000083": "0.011419754702",
+    "0.0000044": "0.008007009678",
+}
+
+
+@pytest.mark.parametrize(("rho", "charge"), CHARGES.items())
+def test_a_ledger_computes_the_same_charge_again_whatever_its_best_order(rho, charge):
+    assert sampled_epsilon([], delta=DELTA, rho=Fraction(rho)) == Fraction(charge)
+    exact = epsilon_at(ZeroConcentratedDP(rho=Fraction(rho)), delta=DELTA)
+    assert exact <= float(charge) <= exact * 1.3
+
+
+def test_a_charge_a_hair_above_the_grid_is_still_rounded_up():
+    """At order 80, the best, the reading is 80ρ and a constant: 1e-40 above 0.1657."""
+    with decimal.localcontext(decimal.Context(prec=100)):
+        log_delta = (decimal.Decimal(1) / 10**5).ln()
+        read = (1 - decimal.Decimal(1) / 80).ln() - (log_delta + decimal.Decimal(80).ln()) / 79
+        rho = Fraction((decimal.Decimal("0.1657") + decimal.Decimal("1e-40") - read) / 80)
+    best = sampled_epsilon([], delta=DELTA, rho=rho)
+    assert best == Fraction("0.165700000001")
+
+
+def by_the_lemma(given, *, delta):
+    """The least ρ over all j: (r_i + 2c)/k_(i−1) for i ≤ j, and (t + c)/k_j, in floats."""
+    orders = np.array(ORDERS, dtype=float)
+    r = np.array([sampled_divergence(given, order=order) for order in ORDERS])
+    c, tail = -math.log1p(-delta), math.log(2 / delta)
+    below = np.maximum.accumulate((r + 2 * c) / np.array([1, *ORDERS[:-1]]))
+    above = (np.minimum.accumulate(r + tail / (orders - 1)) + c) / orders
+    return np.maximum(below, above).min()
+
+
+@pytest.mark.parametrize("given", [("0.02", "2", 500), ("0.5", "1", 3), ("0.01", "30", 10)])
+@pytest.mark.parametrize("delta", ["0.3", "0.01", "1e-9"])
+def test_the_rho_of_steps_is_the_least_that_the_lemma_gives(given, delta):
+    found = sampled_rho([steps(*given)], delta=Fraction(delta))
+    expected = by_the_lemma(steps(*given), delta=float(delta))
+    assert (found * 10**12).denominator == 1
+    assert float(found) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("of", [sampled_epsilon, sampled_rho])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1), 1e-6])
+def test_losses_of_steps_are_read_at_an_exact_delta_between_0_and_1(of, delta):
+    with pytest.raises(InvalidParameterError, match="Expected an exact delta in"):
+        of([steps("0.02", "2", 1)], delta=delta)
+
+
+def test_a_loss_of_nearly_nothing_at_a_large_delta_is_read_as_nothing():
+    assert sampled_epsilon([], delta=Fraction(9, 10), rho=Fraction(1, 10**6)) < Fraction(1, 10**11)
+
+
 def conditioned(p, q, *, delta):
     """The largest D_α/α of two log laws given that their ratio is small, on both sides."""
     ratio = np.abs(p - q)
@@ -190,7 +286,11 @@ def test_more_steps_a_higher_rate_and_less_noise_cost_more():
         {"rate": Fraction(1)},
         {"rate": 0.01},
         {"multiplier_squared": Fraction(0)},
+        {"rate": Fraction(3, 2)},
+        {"rate": Fraction(0)},
+        {"multiplier_squared": 1.0},
         {"count": 0},
+        {"count": 1.0},
     ],
 )
 def test_steps_out_of_their_domain_are_refused(given):
