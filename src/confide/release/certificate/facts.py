@@ -48,7 +48,9 @@ def _table(table: Table) -> list[Json]:
         for word, codes in (("in", table.only), ("not in", table.without))
         for each in codes
     ]
-    return [*only, *(_column(table.name, column) for column in table.columns)]
+    query = " ".join(table.query.split())
+    made = [{"name": f"{table.name}: rows", "value": query, "source": DECLARED}] if query else []
+    return [*made, *only, *(_column(table.name, column) for column in table.columns)]
 
 
 def _column(table: str, column: Column) -> Json:
