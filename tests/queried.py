@@ -48,7 +48,8 @@ def queried(dataset: Dataset, *, json: bool) -> Dataset:
 
 
 def _queried(table: Table, *, of: Dataset, json: bool) -> Table:
-    alone = of.unit.entity in (Entity.EVENT, Entity.EDGE)
+    of_row = table.id_column not in ("", "pid")  # an id that lies in the row, not before it
+    alone = of_row or of.unit.entity in (Entity.EVENT, Entity.EDGE)
     cell = "t.cells" if alone else "e.one"
     names = sorted({*source_names(table, dataset=of), "pid"} - {"pid"})
     places = {"pid": "t.head", **dict.fromkeys(names, cell)}
