@@ -36,6 +36,9 @@ _PATHS = (
     "A path begins with $ and has keys, places and [*]: '$.code.coding[0].code', '$.entry[*]', "
     "'$.\"two words\"'."
 )
+MOST_LISTS = 5
+MOST_DEEP = 20
+"""Levels of a query; what is built of it must be written as text whoever asks, at any depth."""
 _CALLED = {"with_": "WITH", "from_": "FROM", "group": "GROUP BY", "order": "ORDER BY"}
 _PARTS = {"expressions", "from_", "joins", "where"}
 
@@ -95,11 +98,15 @@ def row_query(table: Table) -> RowQuery:
     if not isinstance(base, exp.Table):
         raise refused(table, "names no table after FROM", hint=FORM)
     _require_plain_table(base, table=table)
+    joins = query.args.get("joins") or ()
+    if len(joins) > MOST_LISTS:
+        hint = "Store what it flattens as a table of its own."
+        raise refused(table, f"has more than {MOST_LISTS} UNNEST", hint=hint)
     where = query.args.get("where")
     return RowQuery(
         base=".".join(part.name for part in base.parts),
         alias=base.alias_or_name,
-        lists=tuple(_list(join, table=table) for join in query.args.get("joins") or ()),
+        lists=tuple(_list(join, table=table) for join in joins),
         columns=_columns(query.expressions, table=table),
         where=None if where is None else where.this,
     )
@@ -123,6 +130,9 @@ def _parsed(table: Table) -> exp.Select:
         raise refused(table, f"cannot be read as SQL{where}", hint=FORM) from None
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
         raise refused(table, "is not one SELECT", hint=FORM)
+    if max(node.depth for node in parsed[0].walk()) > MOST_DEEP:
+        hint = "Write fewer functions within one another, IN for many =, and `where` in studies."
+        raise refused(table, f"is nested in more than {MOST_DEEP} levels", hint=hint)
     return parsed[0]
 
 
