@@ -70,6 +70,43 @@ def test_bytes_that_are_taken_for_text_by_an_expression_are_caught(
         suite.test_a_query_answers_as_its_words_say(tmp_path, suite.CAPITAL, [20, 20])
 
 
+def test_an_id_of_json_that_is_rounded_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        row_relation, "replace", lambda row, *, elements, **_: replace(row, elements=elements)
+    )
+    with pytest.raises(AssertionError):
+        suite.test_a_person_id_of_json_is_a_text_or_a_whole_number(tmp_path, "9007199254740993.0")
+
+
+def _caught(folder: Path, *, query: str) -> None:
+    """Require that a query which must be refused no longer is."""
+    refused = next(each for each in suite.REFUSED if query in each)
+    with pytest.raises((pytest.fail.Exception, AssertionError)):
+        suite.test_a_query_that_is_not_known_to_be_of_one_row_is_refused_free_with_what_helps(
+            folder, refused
+        )
+
+
+def test_lists_side_by_side_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(row_relation, "_require_inside", lambda *_, **__: None)
+    _caught(tmp_path, query="UNNEST(list) AS e(v), UNNEST(list) AS f(w)")
+
+
+def test_a_text_that_grows_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(row_expressions, "_texts_of_one_length", lambda *_, **__: ("a", "aa"))
+    _caught(tmp_path, query="replace(note, 'a', 'aa')")
+
+
+def test_a_long_text_beside_each_element_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(row_expressions, "LONGEST", 10_000)
+    with pytest.raises(AssertionError):
+        suite.test_a_long_text_of_the_row_is_missing_beside_its_elements(tmp_path, 1_001, [0, 0])
+
+
 def test_a_part_of_a_form_that_is_passed_over_is_caught(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -38,6 +38,8 @@ CODES = {
 JSON = "SELECT doc ->> '$.id' AS pid, v ->> '$.code' AS code, v ->> '$.x' AS x "
 LISTED = "FROM docs, UNNEST(doc -> '$.visits[*]') AS e(v)"
 WIDE = "SELECT pid, note AS code, n AS x FROM wide"
+FIVE = ("doc -> '$.visits[*]'", *(f"v{i} -> '$.deep[*]'" for i in range(1, 5)))
+WITHIN = "".join(f", UNNEST({of}) AS e{i}(v{i})" for i, of in enumerate(FIVE, start=1))
 CAPITAL = f"{WIDE} WHERE note <> 'A'"
 TEXTS = (JSON + LISTED).replace("docs", "texts")
 
@@ -48,15 +50,18 @@ def stored(folder: Path) -> None:
         connection.execute("CREATE TABLE docs (doc JSON)")
         connection.execute(
             "CREATE TABLE wide (pid VARCHAR, note VARCHAR COLLATE NOCASE, n INTEGER, day DATE, "
-            "list STRUCT(code VARCHAR)[], random DOUBLE GENERATED ALWAYS AS (random()))"
+            "list STRUCT(code VARCHAR)[], sure BOOLEAN, random DOUBLE GENERATED ALWAYS AS (random()))"
         )
         connection.execute("CREATE VIEW seen AS SELECT * FROM wide")
         for i in range(60):
-            visits = [{"code": "ab"[place], "x": place} for place in range(i % 3)]
+            visits = [
+                {"code": "ab"[place], "x": place, "deep": [{"deep": [{"deep": [{"deep": ["ab"[place]]}]}]}]}
+                for place in range(i % 3)
+            ]  # fmt: skip
             text = json.dumps({"id": f"p{i}", "visits": visits})
             connection.execute("INSERT INTO docs VALUES (?)", [text])
             connection.execute(
-                "INSERT INTO wide VALUES (?, ?, ?, '2026-01-02', [{code: 'a'}])",
+                "INSERT INTO wide VALUES (?, ?, ?, '2026-01-02', [{code: 'a'}], true)",
                 [f"p{i}", "aAb"[i % 3], i % 5],
             )
 
@@ -92,7 +97,7 @@ def refusal(path: Path, asked: dict = CODES) -> str:
         (WIDE, [20, 20]),
         ("SELECT pid, lower(note) AS code, n AS x FROM main.wide AS w", [40, 20]),
         (CAPITAL, [20, 20]),
-        (WIDE + "".join(f", UNNEST(list) AS e{i}(v{i})" for i in range(5)), [20, 20]),
+        (f"SELECT doc ->> '$.id' AS pid, v5 ->> '$' AS code, '1' AS x FROM docs{WITHIN}", [40, 20]),
         (f"SELECT pid, note{' || trim(note)' * 15} AS code, n AS x FROM wide", [0, 0]),
         (f"{WIDE} WHERE {' AND '.join(['note = trim(note)'] * 15)}", [20, 20]),
         (f"{WIDE} WHERE n = '1' AND (note = 'a' OR NOT note IN ('a', 'A'))", [4, 4]),
@@ -147,8 +152,20 @@ REFUSED = {
     "SELECT pid, lower(day) AS code, n AS x FROM wide": "Text and whole numbers are compared",
     "SELECT pid, note.code AS code, n AS x FROM wide": "fields of its type",
     f"SELECT pid, note{' || note' * 30} AS code, n AS x FROM wide": "fewer functions within",
+    f"SELECT pid, note{'||n' * 3_000} AS code, n AS x FROM wide": "fewer functions within",
+    f"SELECT pid, note{'.n' * 3_000} AS code, n AS x FROM wide": "fewer functions within",
     WIDE + "".join(f", UNNEST(list) AS e{i}(v{i})" for i in range(6)): "a table of its own",
     f"{WIDE} WHERE {' AND '.join(['pid = note'] * 30)}": "IN for many =",
+    WIDE + ", UNNEST(list) AS e(v), UNNEST(list) AS f(w)": "no more rows than it holds elements",
+    f"{JSON}{LISTED}, UNNEST(doc -> '$.visits[*]') AS f(w)": "no more rows than it holds elements",
+    f"{JSON}{LISTED}, UNNEST('[1, 2]' -> '$[*]') AS f(w)": LIST,
+    f"{JSON}{LISTED}, UNNEST(coalesce(v, doc) -> '$[*]') AS f(w)": LIST,
+    "SELECT pid, replace(note, 'a', note) AS code, n AS x FROM wide": "so that no cell grows",
+    "SELECT pid, replace(note, 'a', 'aa') AS code, n AS x FROM wide": "so that no cell grows",
+    "SELECT pid, replace(note, note, 'a') AS code, n AS x FROM wide": "so that no cell grows",
+    "SELECT pid, split_part(note, '/', 9999999) AS code, n AS x FROM wide": FORMS,
+    "SELECT pid, note ->> '$.\"*\"' AS code, n AS x FROM wide": FORMS,
+    "SELECT 'a' || sure AS pid, note AS code, n AS x FROM wide": "and it is BOOLEAN",
     "SELECT pid, noot AS code, n AS x FROM wide": "It has",
     "SELECT * FROM wide": "Name each column",
     "SELECT pid, COLUMNS('n') FROM wide": "Write a name",
@@ -258,9 +275,9 @@ def _unchecked(*parts):
         ("SELECT doc ->> '$.id' AS pid, lower(doc ->> '$.visits[0].code') AS code, "
         "split_part(doc, '{', 2) || doc AS x FROM texts WHERE NOT doc = 'a' AND doc <> 'b'"),
         ("SELECT doc ->> '$.id' AS pid, v ->> '$.visits[0].code' AS code, v AS x FROM texts, "
-        "UNNEST(odd) AS e(v), UNNEST(doc -> '$.visits[*]') AS f(w) WHERE NOT starts_with(v, 'a')"),
+        "UNNEST(odd) AS e(v), UNNEST(v -> '$.visits[*]') AS f(w) WHERE NOT starts_with(v, 'a')"),
         ("SELECT doc ->> '$.id' AS pid, coalesce(nullif(trim(doc), 'a'), upper(doc)) AS code, "
-        "replace(doc, '', doc) AS x FROM texts WHERE doc IS NOT NULL AND doc IN ('a', 'b') OR doc IS NULL"),
+        "replace(doc, '', '') AS x FROM texts WHERE doc IS NOT NULL AND doc IN ('a', 'b') OR doc IS NULL"),
     ],
 )  # fmt: skip
 def test_no_cell_stops_a_query_or_tells_of_itself(tmp_path, query):
@@ -271,6 +288,61 @@ def test_no_cell_stops_a_query_or_tells_of_itself(tmp_path, query):
     with confide.open(path) as ws:
         ws.release(ws.plan(CODES, total, epsilon="600"))
         assert len(ws.ledger.entries("t")) == 1
+
+
+def test_a_document_is_read_once_and_not_for_each_element_of_its_lists(tmp_path):
+    """One patient has 3,000 elements in a document of 2 MB."""
+    stored(tmp_path)
+    visits = [{"code": "a", "x": "b" * 600}] * 3_000
+    text = json.dumps({"id": "many", "visits": visits})
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("INSERT INTO docs VALUES (?)", [text])
+    query = f"{JSON}{LISTED} WHERE doc ->> '$.id' <> 'p0' AND doc ->> '$.visits[0].code' = 'a'"
+    assert counts(declared(tmp_path, query)) == [43, 20]
+
+
+@pytest.mark.parametrize(("length", "expected"), [(1_000, [3, 0]), (1_001, [0, 0])])
+def test_a_long_text_of_the_row_is_missing_beside_its_elements(tmp_path, length, expected):
+    stored(tmp_path)
+    text = json.dumps({"id": "q", "visits": [{"code": "a"}] * 9, "long": "é" + "b" * (length - 2)})
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("INSERT INTO docs VALUES (?)", [text])
+    query = f"{JSON}{LISTED} WHERE doc ->> '$.long' IS NOT NULL"
+    assert counts(declared(tmp_path, query)) == expected
+
+
+def test_a_certificate_has_a_query_to_the_letter(tmp_path):
+    """Blanks within a text, and the line end after a comment, mean something."""
+    stored(tmp_path)
+    query = "SELECT pid, -- of the person\n note || '  ]  ' AS code,\n n AS x FROM wide"
+    path = declared(tmp_path, "")
+    path.write_text(path.read_text().replace("query: >\n      ", f"query: {json.dumps(query)}"))
+    with confide.open(path) as ws:
+        released = ws.release(ws.plan(CODES, epsilon="600"))
+        assert released.certificate["data"]["facts-taken-as-public"][0]["value"] == query
+        released.save(tmp_path / "out")
+
+
+def test_who_withdrew_is_named_as_the_query_writes_ids(tmp_path):
+    stored(tmp_path)
+    path = declared(
+        tmp_path, (JSON + LISTED).replace("doc ->> '$.id'", "'Patient/' || (doc ->> '$.id')")
+    )
+    with confide.open(path) as ws:
+        ws.forget(["Patient/p1", "p4"])
+    assert counts(path) == [39, 20]
+
+
+@pytest.mark.parametrize("text", ["9007199254740993.0", "1e3", "true", "[1]", '{"a": 1}', "null"])
+def test_a_person_id_of_json_is_a_text_or_a_whole_number(tmp_path, text):
+    """Of other values two may be written alike: 9007199254740993.0 is 9007199254740992.0."""
+    whole = ["12345678901234567890123", "12345678901234567890124", '"x"', "7"]
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE docs (doc JSON)")
+        for each in (text, *whole):
+            document = f'{{"id": {each}, "visits": [{{"code": "a"}}]}}'
+            connection.execute("INSERT INTO docs SELECT ? FROM range(5)", [document])
+    assert counts(declared(tmp_path, JSON + LISTED)) == [12, 0]
 
 
 def test_a_query_is_prepared_and_run_on_the_command_line(tmp_path):

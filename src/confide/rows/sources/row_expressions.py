@@ -18,15 +18,19 @@ cell makes the query fail.
 *Privacy:* see :func:`confide.rows.sources.row_relation.relation_of`.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.cells.build import (
+    NULL,
     VARCHAR,
+    at_most,
     call,
+    case,
     cast,
     equal,
     every,
@@ -59,6 +63,15 @@ _OF_ONE_ROW = (
     "Store a table with one row for each element first, where a list holds several persons."
 )
 
+_REPLACED = (
+    "A fixed text is replaced by another that is no longer, so that no cell grows: "
+    "replace(code, '.', '')."
+)
+_PLACE = re.compile(r"[0-9]{1,6}", re.ASCII)
+
+LONGEST = 1_000
+"""Bytes of a text of the row that each element of its lists has; a longer one is missing there."""
+
 Describe = Callable[[exp.Query], Mapping[str, str]]
 """The names and types of a query's columns, from its binding; nothing is read."""
 
@@ -79,15 +92,55 @@ class RowScope:
         table: As declared.
         level: What it is selected from.
         describe: The engine's binder.
-        within: Columns by what the query calls their table, in small letters.
+        within: Columns by what the query calls their table, both in small letters.
+        outer: The scopes before it, of fewer lists, from that of the row on.
+        carried: What is computed here, once, and read in scopes of more lists.
         elements: Names of elements, which are not in an id's scope.
+        of_id: Whether the value is a person id.
     """
 
     table: Table
-    level: exp.Query
+    level: exp.Query | exp.Table
     describe: Describe
     within: Mapping[str, Mapping[str, str]]
+    outer: tuple["RowScope", ...] = ()
+    carried: dict[str, exp.Expr] = field(default_factory=dict)
     elements: frozenset[str] = frozenset()
+    of_id: bool = False
+
+    def carry(self, value: RowValue) -> RowValue:
+        """Return a value of this scope as scopes of more lists read it.
+
+        A document that is read, or stands, once for each element of its list costs the square of
+        one patient's data, and would stop the query for all.
+        """
+        name = f"value {len(self.outer)}.{len(self.carried)}"
+        of = value.of
+        if value.type_name == "JSON" or physical(value.type_name) is Physical.TEXT:
+            length = exp.Anonymous(this="strlen", expressions=[cast(of, VARCHAR)])
+            of = case((at_most(length, num(LONGEST)), of), default=NULL)
+        self.carried[name] = of
+        return replace(value, of=own(name, "q"))
+
+    def further_out(self, written: exp.Expr) -> "RowScope | None":
+        """Return the scope of fewer lists that has all that an expression names."""
+        depths = [self._depth(column) for column in written.find_all(exp.Column)]
+        depth = max(depths, default=len(self.outer))
+        return self.outer[depth] if depth < len(self.outer) else None
+
+    def _depth(self, column: exp.Column) -> int:
+        names = [part.name.lower() for part in column.parts]
+        held = (depth for depth, scope in enumerate(self.outer) if scope.found(names) is not None)
+        return next(held, len(self.outer))
+
+    def found(self, names: list[str]) -> tuple[str, int] | None:
+        """Return the column that names begin with, and how many of them name it."""
+        first, *fields = (name.lower() for name in names)
+        if fields and first in self.within:
+            inner = self.within[first].get(fields[0])
+            return None if inner is None else (inner, 2)
+        places = (columns[first] for columns in self.within.values() if first in columns)
+        return next(((name, 1) for name in places), None)
 
     def typed(self, value: exp.Expr, *, written: exp.Expr) -> RowValue:
         """Return a value with its type."""
@@ -102,25 +155,20 @@ class RowScope:
 
     def column(self, names: list[str], *, written: exp.Expr) -> RowValue:
         """Return a column, or a field of one."""
-        first, *fields = (name.lower() for name in names)
-        own_fields = names[1:]
-        found: str | None = None
-        if fields and first in self.within:
-            found, own_fields = self.within[first].get(fields[0]), names[2:]
-        else:
-            places = (columns[first] for columns in self.within.values() if first in columns)
-            found = next(places, None)
+        found = self.found(names)
         if found is None:
-            known = sorted({name for each in self.within.values() for name in each.values()})
-            if first in self.elements:
+            scopes = (*self.outer, self)
+            known = sorted({name for of in scopes for each in of.within.values() for name in each})
+            if names[0].lower() in self.elements:
                 raise refused(self.table, "takes a person id from a list", hint=_OF_ONE_ROW)
             raise refused(
                 self.table,
                 f"names {shown(written)}, which is no column of its table",
                 hint=f"It has {', '.join(known)}." if known else "It has none that is read.",
             )
-        value: exp.Expr = own(found, "q")
-        for name in own_fields:
+        column, named_by = found
+        value: exp.Expr = own(column, "q")
+        for name in names[named_by:]:
             value = call("struct_extract", value, string(name))
         return self.typed(value, written=written)
 
@@ -133,6 +181,9 @@ def value_of(written: exp.Expr, *, scope: RowScope) -> RowValue:
     """
     if _beyond(written):
         raise _unread(written, scope=scope)
+    outer = scope.further_out(written)
+    if outer is not None:
+        return outer.carry(value_of(written, scope=outer))
     match written:
         case exp.Paren():
             return value_of(written.this, scope=scope)
@@ -161,11 +212,11 @@ def _function(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
         case exp.Trim():
             return call("trim", of(written.this))
         case exp.Replace():
-            old, new = written.expression, written.args["replacement"]
-            return call("replace", of(written.this), of(old), of(new))
+            old, new = _texts_of_one_length(written, scope=scope)
+            return call("replace", of(written.this), string(old), string(new))
         case exp.SplitPart():
             place = written.args["part_index"]
-            if not isinstance(place, exp.Literal) or not place.name.isdecimal():
+            if not isinstance(place, exp.Literal) or not _PLACE.fullmatch(place.name):
                 raise _unread(written, scope=scope)
             between = of(written.args["delimiter"])
             return call("split_part", of(written.this), between, num(int(place.name)))
@@ -179,6 +230,17 @@ def _function(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
             )
         case _:
             raise _unread(written, scope=scope)
+
+
+def _texts_of_one_length(written: exp.Replace, *, scope: RowScope) -> tuple[str, str]:
+    """Return what is replaced, and by what: no cell becomes longer, or one could stop the query."""
+    parts = (written.expression, written.args["replacement"])
+    if not all(isinstance(part, exp.Literal) and part.is_string for part in parts):
+        raise refused(scope.table, f"has {shown(written)}", hint=_REPLACED)
+    old, new = (part.name for part in parts)
+    if len(new.encode()) > len(old.encode()):
+        raise refused(scope.table, f"has {shown(written)}", hint=_REPLACED)
+    return old, new
 
 
 _ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
@@ -222,7 +284,7 @@ def _unread(written: exp.Expr, *, scope: RowScope) -> ContractError:
 
 
 def _json(written: exp.Expr, *, scope: RowScope) -> RowValue:
-    of = value_of(written.this, scope=scope)
+    of = value_of(written.this, scope=replace(scope, of_id=False))
     if of.type_name not in ("JSON", "VARCHAR"):
         hint = "-> and ->> read JSON, or text that holds it; a field of a struct is column.field."
         raise refused(scope.table, f"reads {shown(written.this)} as JSON", hint=hint)
@@ -232,7 +294,11 @@ def _json(written: exp.Expr, *, scope: RowScope) -> RowValue:
         function, type_name = "json_extract_string", "VARCHAR"
     path, many = _path(written.expression, scope=scope)
     cell = readable(cast(of.of, VARCHAR))
-    made = exp.Anonymous(this=function, expressions=[cell, string(path)])
+    made: exp.Expr = exp.Anonymous(this=function, expressions=[cell, string(path)])
+    if scope.of_id:
+        kind = exp.Anonymous(this="json_type", expressions=[cell, string(path)])
+        whole = call("regexp_full_match", made, string("-?[0-9]+"))
+        made = case((some(equal(kind, string("VARCHAR")), whole), made), default=NULL)
     return RowValue(of=_total(made), type_name=type_name + "[]" * many)
 
 
@@ -243,7 +309,7 @@ def _path(written: exp.Expr, *, scope: RowScope) -> tuple[str, bool]:
         match part, part.this:
             case exp.JSONPathRoot(), _:
                 path += "$"
-            case exp.JSONPathKey(), str() as key if not {'"', "\\"} & set(key):
+            case exp.JSONPathKey(), str() as key if key != "*" and not {'"', "\\"} & set(key):
                 path += f'."{key}"'
             case exp.JSONPathSubscript(), int() as place if place >= 0:
                 path += f"[{place}]"
@@ -262,7 +328,8 @@ _AS_TEXT = (Physical.TEXT, Physical.INTEGER, Physical.WIDE, Physical.BOOLEAN)
 def _text(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
     """Return a value as text of no collation; of other types it is refused."""
     value = value_of(written, scope=scope)
-    if physical(value.type_name) not in _AS_TEXT:
+    of_nobody = scope.of_id and physical(value.type_name) is Physical.BOOLEAN
+    if of_nobody or physical(value.type_name) not in _AS_TEXT:
         raise refused(
             scope.table,
             f"takes {shown(written)} for text, and it is {value.type_name.partition('(')[0]}",

@@ -130,10 +130,18 @@ def _parsed(table: Table) -> exp.Select:
         raise refused(table, f"cannot be read as SQL{where}", hint=FORM) from None
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
         raise refused(table, "is not one SELECT", hint=FORM)
-    if max(node.depth for node in parsed[0].walk()) > MOST_DEEP:
+    if _deep(parsed[0]):
         hint = "Write fewer functions within one another, IN for many =, and `where` in studies."
         raise refused(table, f"is nested in more than {MOST_DEEP} levels", hint=hint)
     return parsed[0]
+
+
+def _deep(query: exp.Select) -> bool:
+    """Return whether it has more levels than are read; it may have so many that recursion ends."""
+    level: list[Any] = [query]
+    for _ in range(MOST_DEEP + 1):
+        level = [child for node in level for child in node.iter_expressions()]
+    return bool(level)
 
 
 def _require_paths(table: Table) -> None:

@@ -13,10 +13,11 @@ from confide.rows.sources.row_expressions import (
     EXPRESSIONS,
     Describe,
     RowScope,
+    RowValue,
     condition,
     value_of,
 )
-from confide.rows.sources.row_query import RowQuery, refused, shown
+from confide.rows.sources.row_query import ListOf, RowQuery, refused, shown
 from confide.tables.schema import Dataset, Table
 
 _LIST = "UNNEST reads a list: a column of lists, or json -> '$.entry[*]' with [*] at its end."
@@ -59,35 +60,89 @@ def relation_of(
         hint = "Read one row for each row, or protect the patient: protects: {unit: patient}."
         raise refused(table, f"has UNNEST under unit: {dataset.unit.entity.value}", hint=hint)
     read = _read(query, columns=columns, table=table)
-    level = select(*(named(own(name, "s"), name) for name in read), of=aliased(base, "s"))
     within = {query.alias.lower(): {name.lower(): name for name in read}}
+    level = aliased(base, "q")
     scope = row = RowScope(table=table, level=level, describe=describe, within=within)
-    known = [name.lower() for name in columns]
+    lists: list[exp.Expr] = []
     for each in query.lists:
-        if each.name.lower() in known or each.alias.lower() in scope.within:
-            hint = "Give each list and element a name that nothing else in the query has."
-            raise refused(table, f"uses the name {each.name!r} twice", hint=hint)
-        known.append(each.name.lower())
+        _require_apart(each, scope=scope, columns=columns)
+        _require_inside(each, scope=scope)
         of = value_of(each.of, scope=scope)
         if not of.type_name.endswith("]"):
             raise refused(table, f"unnests {shown(each.of)}, which is no list", hint=_LIST)
-        carried = [name for names in scope.within.values() for name in names.values()]
-        unnested = named(call("unnest", of.of), each.name)
-        level = select(*(named(own(name, "q"), name) for name in carried), unnested, of=scope.level)
-        element = {each.alias.lower(): {each.name.lower(): each.name}}
-        scope = replace(scope, level=level, within={**scope.within, **element})
+        lists.append(of.of)
+        element = f"element {len(lists)}"
+        scope = RowScope(
+            table=table,
+            level=select(named(call("unnest", of.of), element), of=scope.level),
+            describe=describe,
+            within={each.alias.lower(): {each.name.lower(): element}},
+            outer=(*scope.outer, scope),
+        )
     elements = frozenset(n.lower() for each in query.lists for n in (each.alias, each.name))
-    row = replace(row, elements=elements)
     ids = {id_column(table, dataset=dataset), table.other_id}
+    made = []
     for name, written in query.columns:
         if name in ids:
             _require_found(written, table=table)
-    made = [
-        named(_column(written, scope=row if name in ids else scope), name)
-        for name, written in query.columns
-    ]
+            value = _column(written, scope=replace(row, elements=elements, of_id=True))
+            value = row.carry(value) if lists else value
+        else:
+            value = _column(written, scope=scope)
+        made.append(named(value.of, name))
     where = [] if query.where is None else [condition(query.where, scope=scope)]
-    return exp.Table(this=exp.Paren(this=select(*made, of=scope.level, where=where)))
+    origin = _levels(lists, scopes=(*scope.outer, scope))
+    return exp.Table(this=exp.Paren(this=select(*made, of=origin, where=where)))
+
+
+def _levels(lists: list[exp.Expr], *, scopes: tuple[RowScope, ...]) -> exp.Query | exp.Table:
+    """Return the table with a row for each element: of what lies further out, only what is read.
+
+    All names are ours, so that none of the source's is taken for one of them.
+    """
+    level = scopes[0].level
+    before: list[str] = []
+    for number, (of, scope) in enumerate(zip(lists, scopes[:-1], strict=True), start=1):
+        here = [named(value, name) for name, value in scope.carried.items()]
+        kept = [named(own(name, "q"), name) for name in before]
+        level = select(*kept, *here, named(of, "list"), of=level)
+        before += scope.carried
+        kept = [named(own(name, "q"), name) for name in before]
+        element = named(call("unnest", own("list", "q")), f"element {number}")
+        level = select(*kept, element, of=level)
+    return level
+
+
+def _require_apart(each: ListOf, *, scope: RowScope, columns: Mapping[str, str]) -> None:
+    """Refuse a name that something else in the query has."""
+    scopes = (*scope.outer, scope)
+    aliases = {alias for one in scopes for alias in one.within}
+    names = {name for one in scope.outer for known in one.within.values() for name in known}
+    names |= {name for known in scope.within.values() for name in known}
+    names |= {name.lower() for name in columns}
+    if each.name.lower() in names or each.alias.lower() in aliases:
+        hint = "Give each list and element a name that nothing else in the query has."
+        raise refused(scope.table, f"uses the name {each.name!r} twice", hint=hint)
+
+
+def _require_inside(each: ListOf, *, scope: RowScope) -> None:
+    """Refuse a list that does not lie within the element before it.
+
+    The rows of two lists that lie side by side are as many as their lengths multiplied: one
+    patient's cell could hold so many that the query ends for nobody.
+    """
+    of = each.of
+    while isinstance(of, exp.Paren | exp.Dot | exp.JSONExtract | exp.JSONExtractScalar):
+        of = of.this
+    if not isinstance(of, exp.Column):
+        raise refused(scope.table, f"unnests {shown(each.of)}, which is no list", hint=_LIST)
+    if scope.further_out(each.of) is not None:
+        hint = (
+            "Each UNNEST reads a list within the element of the one before it, so that a row of "
+            "the source makes no more rows than it holds elements. Read another list by a place, "
+            "'$.category[0].code', or in a table of its own."
+        )
+        raise refused(scope.table, f"unnests {shown(each.of)} beside another list", hint=hint)
 
 
 def _require_found(written: exp.Expr, *, table: Table) -> None:
@@ -132,7 +187,7 @@ def _read(query: RowQuery, *, columns: Mapping[str, str], table: Table) -> list[
     return read
 
 
-def _column(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
+def _column(written: exp.Expr, *, scope: RowScope) -> RowValue:
     """Return what a column of the query is: no JSON and no list, which no kind reads."""
     value = value_of(written, scope=scope)
     if value.type_name == "JSON":
@@ -141,4 +196,4 @@ def _column(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
     if value.type_name.endswith("]"):
         hint = "Write UNNEST(list) AS e(element) after FROM, or a place: '$.coding[0].code'."
         raise refused(scope.table, f"gives a list for {shown(written)}", hint=hint)
-    return value.of
+    return value
