@@ -192,6 +192,7 @@ REFUSED = {
     "SELECT note AS code, n AS x FROM wide": "no id column",
     "SELECT 'p' AS pid, note AS code, n AS x FROM wide": "no two persons become one",
     "SELECT lower(pid) AS pid, note AS code, n AS x FROM wide": "no two persons become one",
+    "SELECT lower(pid) AS PID, note AS code, n AS x FROM wide": "no two persons become one",
     "SELECT coalesce(pid, note) AS pid, note AS code, n AS x FROM wide": "no two persons become one",
     "SELECT pid || note AS pid, note AS code, n AS x FROM wide": "no two persons become one",
     "SELECT e.v.code AS pid, note AS code, n AS x FROM wide, UNNEST(list) AS e(v)": "An id is one of",

@@ -80,10 +80,10 @@ def relation_of(
             outer=(*scope.outer, scope),
         )
     elements = frozenset(n.lower() for each in query.lists for n in (each.alias, each.name))
-    ids = {id_column(table, dataset=dataset), table.other_id}
+    ids = {name.lower() for name in (id_column(table, dataset=dataset), table.other_id)}
     made = []
     for name, written in query.columns:
-        if name in ids:
+        if name.lower() in ids:
             _require_found(written, table=table)
             value = _column(written, scope=replace(row, elements=elements, of_id=True))
             value = row.carry(value) if lists else value
