@@ -7,6 +7,7 @@ table of the rows that it ``holds`` answers too.
 """
 
 import contextlib
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,7 @@ from confide.rows.prepared.build import Preparation
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 from python_objects import objects
+from queried import nest, queried, quoted
 
 Tables = Mapping[str, pa.Table]
 HIVE = Path("pid=77/code=A/db=5/note=odd/x=7")
@@ -53,6 +55,7 @@ class Kind:
         holds: The rows as this kind can hold them.
         text_ids: Whether every id comes back as text.
         in_memory: Whether there are no files, of which copies could be prepared.
+        declares: What a data set says of rows that lie in this way.
         needs: A library that may be absent.
     """
 
@@ -61,6 +64,7 @@ class Kind:
     holds: Callable[[pa.Table], pa.Table] = lambda table: table
     text_ids: bool = False
     in_memory: bool = False
+    declares: Callable[[Dataset], Dataset] = lambda dataset: dataset
     needs: str = ""
 
 
@@ -118,12 +122,12 @@ def _in_duckdb(*, texts: str = "VARCHAR", name: str = "rows.duckdb") -> Any:
                 connection.execute("SELECT 1").fetchall()
                 of = {n: str(kind) for n, kind, *_ in given}
                 columns = [
-                    f"{_quoted(n)} {texts if kind == 'VARCHAR' else kind}" for n, kind in of.items()
+                    f"{quoted(n)} {texts if kind == 'VARCHAR' else kind}" for n, kind in of.items()
                 ]
-                names = ", ".join(_quoted(n) for n in of)
-                connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
+                names = ", ".join(quoted(n) for n in of)
+                connection.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
                 connection.execute(
-                    f"INSERT INTO {_quoted(table)} ({names}) SELECT {names} FROM given"
+                    f"INSERT INTO {quoted(table)} ({names}) SELECT {names} FROM given"
                 )
                 connection.unregister("given")
         return Stored(source=Source(kind=SourceKind.DUCKDB, path=name), base=folder)
@@ -131,8 +135,15 @@ def _in_duckdb(*, texts: str = "VARCHAR", name: str = "rows.duckdb") -> Any:
     return store
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _nested(*, json: bool) -> Any:
+    def store(folder: Path, tables: Tables) -> Stored:
+        stored = _in_duckdb()(folder, tables)
+        with duckdb.connect(str(folder / stored.source.path)) as connection:
+            for table in tables:
+                nest(connection, table, json=json)
+        return stored
+
+    return store
 
 
 # -- Parquet, CSV and OMOP
@@ -331,6 +342,18 @@ KINDS = (
     *(
         Kind(name=f"duckdb, {collation}", store=_in_duckdb(texts=f"VARCHAR COLLATE {collation}"))
         for collation in ("NOCASE", "NOACCENT", "NFC", "NOCASE.NOACCENT")
+    ),
+    Kind(
+        name="duckdb, queries of structs",
+        store=_nested(json=False),
+        declares=functools.partial(queried, json=False),
+    ),
+    Kind(
+        name="duckdb, queries of JSON",
+        store=_nested(json=True),
+        declares=functools.partial(queried, json=True),
+        holds=in_calendar,
+        text_ids=True,
     ),
     Kind(name="parquet", store=_in_parquet(row_group_size=997)),
     Kind(name="parquet, no statistics", store=_in_parquet(write_statistics=False)),

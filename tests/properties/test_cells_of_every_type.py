@@ -29,6 +29,7 @@ from confide.tables.schema import Column, Dataset, Table
 from confide.tables.schema import Kind as ColumnKind
 from confide.tables.source import Source, SourceKind
 from native_types import IN_ARROW, IN_DUCKDB, IN_FILES_ALONE, IN_MEMORY_ALONE, NativeType
+from queried import nest, queried
 from rows_world import KEY, dataset
 from source_kinds import KINDS, Kind, Stored, opened, prepared
 
@@ -132,6 +133,7 @@ class Native:
     types: tuple[NativeType, ...]
     kind: Kind | None = None
     copied: bool = False
+    nested: bool = False
 
     def declared(self) -> tuple[Declared, ...]:
         """Return each type as each kind of column, and as an id."""
@@ -141,10 +143,18 @@ class Native:
             for kind in (*ColumnKind, None)
         )
 
+    def world(self, declared: Sequence[Declared]) -> Dataset:
+        """Return a data set that declares them, where rows lie nested by queries."""
+        return queried(world(declared), json=False) if self.nested else world(declared)
+
     def stored(self, folder: Path, *, odd: bool) -> Stored:
         folder.mkdir(parents=True)
         if self.kind is None:
-            return in_duckdb(folder, self.types, odd=odd)
+            stored = in_duckdb(folder, self.types, odd=odd)
+            with duckdb.connect(str(folder / stored.source.path)) as connection:
+                for of in self.types if self.nested else ():
+                    nest(connection, of.name, json=False)
+            return stored
         return self.kind.store(folder, {of.name: in_arrow(of, odd=odd) for of in self.types})
 
 
@@ -174,10 +184,12 @@ def named(name: str) -> Kind:
 
 
 IN_FILES, IN_MEMORY = (*IN_ARROW, *IN_FILES_ALONE), (*IN_ARROW, *IN_MEMORY_ALONE)
+IN_STRUCTS = tuple(t for t in IN_DUCKDB if t.name != "list")  # which no query may give
 IN_POLARS = tuple(t for t in IN_MEMORY if not t.name.startswith("timestamp-s"))
 NATIVE = (
     Native(name="duckdb", types=IN_DUCKDB),
     Native(name="duckdb, prepared", types=IN_DUCKDB, copied=True),
+    Native(name="duckdb, queries", types=IN_STRUCTS, nested=True),
     *(
         Native(name=name, types=IN_FILES, kind=named(name))
         for name in (
@@ -199,7 +211,7 @@ def outcomes(native: Native, stored: Stored, declared: Sequence[Declared]) -> di
 
     An engine that failed once may refuse everything afterwards, so it is opened anew.
     """
-    of = world(declared)
+    of = native.world(declared)
     if native.copied:
         stored = prepared(stored, of=of, hash_key=KEY)
     found: dict[str, Any] = {}
@@ -223,9 +235,9 @@ def outcome(engine: Any, questions: tuple[Any, ...], of: Dataset) -> Any:
         return f"failed: {failed}"
 
 
-def problems(stored: Stored, declared: Sequence[Declared]) -> dict[str, str]:
+def problems(native: Native, stored: Stored) -> dict[str, str]:
     """Return the tables that names and types alone refuse."""
-    with opened(stored, of=world(declared), hash_key=KEY) as engine:
+    with opened(stored, of=native.world(native.declared()), hash_key=KEY) as engine:
         return dict(engine.problems())
 
 
@@ -233,8 +245,8 @@ def wrong(native: Native, folder: Path) -> Iterator[str]:
     """Yield what an odd cell did that it may not do."""
     plain = native.stored(folder / "plain", odd=False)
     odd = native.stored(folder / "odd", odd=True)
-    refused = problems(plain, native.declared())
-    if refused != problems(odd, native.declared()):
+    refused = problems(native, plain)
+    if refused != problems(native, odd):
         yield "names and types are told otherwise"
     asked = [each for each in native.declared() if each.name not in refused]
     # as soon as one id is text, all are
@@ -300,7 +312,7 @@ def cells_moved(declared: Declared, question: Aggregate, answer: Any) -> Iterato
         yield "a cell is neither well, nor missing, nor odd"
 
 
-QUICK = {"duckdb", "parquet", "arrow"}
+QUICK = {"duckdb", "duckdb, queries", "parquet", "arrow"}
 
 
 @pytest.mark.parametrize(

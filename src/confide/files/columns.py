@@ -74,6 +74,7 @@ class TableSection(Section):
     without: dict[str, list[str]] = Field(default_factory=dict)
     usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
     encoding: Encoding = Encoding.UTF_8
+    query: str = ""
     columns: dict[str, ColumnSection]
 
 
@@ -142,6 +143,11 @@ def read_table(name: str, section: TableSection) -> Table:
     """
     if section.weight and section.weight not in section.columns:
         raise UnknownNameError(f"column of {name}", section.weight, known=section.columns)
+    if section.query and section.from_:
+        raise ContractError(
+            f"Table {name!r} has both `from` and `query`.",
+            hint="Leave `from` out: a query names its table after FROM.",
+        )
     return Table(
         name=name,
         source=section.from_ or name,
@@ -154,6 +160,7 @@ def read_table(name: str, section: TableSection) -> Table:
         without=read_codes(section.without),
         usual_rows=_shares(section.usual_rows),
         encoding=section.encoding,
+        query=section.query.strip(),
     )
 
 

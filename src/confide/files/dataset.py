@@ -23,6 +23,7 @@ from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.linked import require_no_ledger_behind
 from confide.files.omop import without_no_concept
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
+from confide.files.queries import require_queries
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
@@ -227,6 +228,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     if source.kind is SourceKind.OMOP:
         tables = tuple(map(without_no_concept, tables))
     _require_texts(tables, source=source)
+    require_queries(tables, source=source)
     policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta

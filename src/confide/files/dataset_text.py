@@ -58,6 +58,8 @@ def _table(table: Table) -> Iterator[str]:
             yield f"    {word}:"
         for each in codes:
             yield f"      {each.source}: [{', '.join(map(_text, each.codes))}]"
+    if table.query:
+        yield f"    query: {_text(table.query)}"
     yield "    columns:"
     for column in table.columns:
         yield from _column(column)

@@ -231,6 +231,7 @@ class Table:
         usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
             planning, and enforced by nothing.
         encoding: Of its text files.
+        query: SELECT over one table of the source, of which the columns are; "" reads ``source``.
     """
 
     name: str
@@ -244,6 +245,7 @@ class Table:
     without: tuple[Accepted, ...] = ()
     usual_rows: tuple[tuple[int, Fraction], ...] = ()
     encoding: Encoding = Encoding.UTF_8
+    query: str = ""
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:

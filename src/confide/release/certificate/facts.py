@@ -48,7 +48,9 @@ def _table(table: Table) -> list[Json]:
         for word, codes in (("in", table.only), ("not in", table.without))
         for each in codes
     ]
-    return [*only, *(_column(table.name, column) for column in table.columns)]
+    rows = {"name": f"{table.name}: rows", "value": table.query, "source": DECLARED}
+    made = [rows] if table.query else []  # to the letter: blanks and line ends mean something in it
+    return [*made, *only, *(_column(table.name, column) for column in table.columns)]
 
 
 def _column(table: str, column: Column) -> Json:

@@ -122,7 +122,7 @@ def fact_texts(fact: Json, *, words: Words) -> tuple[str, str, str]:
         >>> fact_texts(fact, words=load_words("en"))[1]
         '[20, 80] years'
     """
-    value = str(fact["value"])
+    value = " ".join(str(fact["value"]).split())
     bounds, bracket, unit = value.rpartition("] ")
     if bracket:
         value = f"{bounds}] {words.unit(unit)}".rstrip()

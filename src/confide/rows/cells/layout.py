@@ -160,7 +160,8 @@ class Layout:
         if found is None:
             raise ContractError(
                 self.missing.get(table.name, f"Table {table.name!r} was not found in the source."),
-                hint=f"Check `from` of table {table.name!r} in dataset.yaml.",
+                hint=f"Check {'FROM in the `query`' if table.query else '`from`'} of table "
+                f"{table.name!r} in dataset.yaml.",
             )
         if found.columns and all(_NAMELESS.fullmatch(name) for name in found.columns):
             raise ContractError(

@@ -4,11 +4,14 @@
 looks at what a file says of its own cells.
 """
 
+import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
+from confide.errors import ContractError
 from confide.rows.cells.build import STAR, select
 from confide.rows.cells.hardening import ATTACHED
 from confide.rows.cells.layout import Found, Layout, Located, ids_of
@@ -16,6 +19,8 @@ from confide.rows.cells.physical import COMPUTED, octets_of
 from confide.rows.cells.session import dropping_messages
 from confide.rows.sources.opened import Opened, Scan
 from confide.rows.sources.prepare import in_catalog
+from confide.rows.sources.row_query import RowQuery, row_query
+from confide.rows.sources.row_relation import relation_of
 from confide.tables.schema import Dataset
 
 
@@ -24,12 +29,15 @@ def found_layout(
 ) -> Layout:
     """Return where the declared tables lie; the source is open and locked."""
     relations, missing = dict(opened.relations), dict(opened.missing)
+    queries = {table.name: row_query(table) for table in dataset.tables if table.query}
+    if queries and opened.attach is None:
+        raise ContractError("Only a table of a DuckDB file can be a query.")
     if opened.attach is not None:
         relations, missing = in_catalog(
             _stored(connection, "SELECT schema_name, table_name FROM duckdb_tables()"),
             views=_stored(connection, "SELECT schema_name, view_name FROM duckdb_views()"),
             database=ATTACHED,
-            dataset=dataset,
+            dataset=_of_bases(dataset, queries=queries),
             fold_case=opened.fold_case,
         )
     tables: dict[str, Located] = {}
@@ -41,6 +49,16 @@ def found_layout(
         scan = opened.scans.get(table.name, Scan(relation=relation))
         with dropping_messages() as failed:
             columns = _columns(connection, scan, stored=opened.attach is not None)
+            if table.name in queries:
+                relation = relation_of(
+                    queries[table.name],
+                    table=table,
+                    dataset=dataset,
+                    base=relation,
+                    columns={found.name: found.type_name for found in columns.values()},
+                    describe=functools.partial(_described, connection),
+                )
+                columns = _columns(connection, Scan(relation=relation), stored=True)
         if failed:
             missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
             continue
@@ -57,6 +75,23 @@ def found_layout(
         )
     ids = ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
+
+
+def _of_bases(dataset: Dataset, *, queries: Mapping[str, RowQuery]) -> Dataset:
+    """Return a data set whose tables are those that are read where it declares queries."""
+    tables = (
+        replace(table, source=queries[table.name].base) if table.name in queries else table
+        for table in dataset.tables
+    )
+    return replace(dataset, tables=tuple(tables))
+
+
+def _described(connection: Any, query: exp.Query) -> Mapping[str, str]:
+    """Return the columns of a query with their types; none where it cannot be bound."""
+    with dropping_messages():
+        rows = connection.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+        return {str(name): str(kind) for name, kind, *_ in rows}
+    return {}
 
 
 def _stored(connection: Any, those: str) -> list[tuple[str, str]]:

@@ -1,0 +1,37 @@
+"""Tables of dataset.yaml that are queries: where they may stand, and how long they may be.
+
+What a query may say is known where SQL is: :mod:`confide.rows.sources.row_query`.
+"""
+
+from collections.abc import Iterable
+
+from confide.errors import ContractError
+from confide.tables.schema import Table
+from confide.tables.source import Source, SourceKind
+
+MOST_CHARACTERS = 10_000
+"""A query stands in every plan of the data set, and so in every row of the ledger."""
+
+
+def require_queries(tables: Iterable[Table], *, source: Source) -> None:
+    """Refuse a query where no DuckDB file holds its table, and one that is too long.
+
+    Raises:
+        ContractError: Then.
+    """
+    for table in tables:
+        if not table.query:
+            continue
+        if source.kind is not SourceKind.DUCKDB:
+            raise ContractError(
+                f"Table {table.name!r}: only a table of a DuckDB file can be a query, and the "
+                f"source is {source.kind.value}.",
+                hint="Load the files into one: CREATE TABLE raw AS SELECT * FROM 'raw.parquet'; "
+                "then write source: {kind: duckdb, path: rows.duckdb}.",
+            )
+        if len(table.query) > MOST_CHARACTERS:
+            raise ContractError(
+                f"Table {table.name!r}: its query has {len(table.query):,} characters, and at most "
+                f"{MOST_CHARACTERS:,} are read.",
+                hint="Store what it flattens as a table of its own.",
+            )
