@@ -326,7 +326,8 @@ def concordance_band(table: ExitTable, *, level: float) -> Banded:
     kept = np.all(table.usable(), axis=-2)
     exits = table.until(kept)
 
-    terms = [partial(pair_terms, weights=weights) for weights in pair_weights(exits.shape[-3])]
+    widths, ways = table.widths.astype(float), pair_weights(exits.shape[-3])
+    terms = [partial(pair_terms, weights=weights, widths=widths) for weights in ways]
     with np.errstate(invalid="ignore", divide="ignore"):
         right, pairs = (term(*by_bin(exits)).sum(axis=-1) for term in terms)
         more_right, more_pairs = (totals(slopes_coupled(t, exits), kept=kept) for t in terms)

@@ -10,8 +10,9 @@ two arms, for the time that patients spend in the bin: those who leave in it spe
 the bins' rates profiled out, θ solves Σ (d₁ − d·θT₁/(θT₁ + T₀)) = 0 [Hol80].
 
 *C-statistic:* over pairs of which one is known to have had the event first, how often that one is
-in the later arm; pairs within an arm count one half [HLM96].  A censored patient of the same bin
-outlives the event.
+in the later arm; pairs within an arm count one half [HLM96].  Who leave in a bin of w steps do so
+at any of them alike: of others who have the event in the bin (1 − 1/w)/2 have it later, and of
+those who are censored in it (1 + 1/w)/2 are so at the same step or later.
 
 References:
     [Man66] Mantel. Evaluation of survival data and two new rank order statistics arising in its
@@ -121,17 +122,21 @@ def log_hazard_ratio(exits: Array, *, widths: Array) -> Array:
     return np.where(found, (low + high) / 2, np.nan)
 
 
-def concordance(exits: Array) -> Array:
+def concordance(exits: Array, *, widths: Array) -> Array:
     """Return Harrell's C of the order of the arms, (...): above ½ where later arms fail earlier.
+
+    Args:
+        exits: Of arms in their order, (..., arms, bins + 1, causes + 1).
+        widths: Steps of each bin.
 
     Example:
         >>> late, early = [[0.0, 0.0], [5.0, 0.0], [0.0, 0.0]], [[5.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
-        >>> float(concordance(np.array([late, early])))
+        >>> float(concordance(np.array([late, early]), widths=np.ones(2)))
         1.0
     """
     leaving, risk = by_bin(exits)
     right, pairs = (
-        pair_terms(leaving, risk, weights=weights).sum(axis=-1)
+        pair_terms(leaving, risk, weights=weights, widths=widths).sum(axis=-1)
         for weights in pair_weights(exits.shape[-3])
     )
     found: Array = right / pairs
@@ -144,11 +149,12 @@ def pair_weights(arms: int) -> tuple[Array, Array]:
     return np.tril(every, k=-1) + np.eye(arms) / 2, every
 
 
-def pair_terms(leaving: Array, risk: Array, *, weights: Array) -> Array:
+def pair_terms(leaving: Array, risk: Array, *, weights: Array, widths: Array) -> Array:
     """Return the pairs of which one has the event in each bin and the other outlives, (..., bins).
 
     A pair counts with the weight of (arm of the event, arm of the other).
     """
-    events = leaving[..., :-1].sum(axis=-1)
-    found: Array = np.einsum("...aj,ab,...bj->...j", events, weights, risk - events)
+    events, censored = leaving[..., :-1].sum(axis=-1), leaving[..., -1]
+    later = risk - events * (1 + 1 / widths) / 2 - censored * (1 - 1 / widths) / 2
+    found: Array = np.einsum("...aj,ab,...bj->...j", events, weights, later)
     return found

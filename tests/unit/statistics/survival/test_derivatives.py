@@ -46,6 +46,7 @@ from confide.statistics.survival.uncertainty import noise_slopes, propagate
 
 STEP = 1e-30
 EDGES = np.array([0, 3, 6, 10, 15, 21, 30])
+WIDTHS = np.diff(EDGES).astype(float)
 BINS, CAUSES, ARMS = len(EDGES) - 1, 2, 3
 NOISE = Component(variance=2.0, excess_kurtosis=1.5)
 
@@ -121,7 +122,7 @@ def test_slopes_of_comparisons_are_those_of_the_formulas():
     for weights in pair_weights(ARMS):
 
         def terms(leaving, risk, weights=weights):
-            return pair_terms(leaving, risk, weights=weights)
+            return pair_terms(leaving, risk, weights=weights, widths=WIDTHS)
 
         def pairs(cells, terms=terms):
             cells = until(cells)
@@ -171,7 +172,7 @@ def test_intervals_of_comparisons_are_those_of_derivatives_taken_cell_by_cell():
         return np.sqrt(of.total)
 
     found = concordance_band(table, level=0.95)
-    error = deviation(lambda t: concordance(cut(t).until(kept)), table.exits)
+    error = deviation(lambda t: concordance(cut(t).until(kept), widths=WIDTHS), table.exits)
     assert found.error == pytest.approx(error, rel=1e-9)
 
     two = table.exits[[0, 2]]
