@@ -70,7 +70,9 @@ SIZES = {"small": 60, "medium": 600, "large": 4000}
 EPSILONS = (Fraction(1, 4), Fraction(1), Fraction(8))
 RUNS, POPULATION, BLOCKS = 2000, 3_200_000, 8
 """Exact vectors of blocks of the population add up to its own."""
-WARNINGS = frozenset({"denominator too small", "few at risk", "few events", "wide bins"})
+WARNINGS = frozenset(
+    {"denominator too small", "few at risk", "few events", "wide bins", "noisy moments"}
+)
 """Flags that say why an interval need not hold the truth."""
 HARD_RUNS = 400
 """Runs in each accounting, at each size and loss, of each world that is not the usual one."""

@@ -309,6 +309,19 @@ def test_with_much_noise_coefficients_are_drawn_to_the_centre_and_have_no_interv
                 assert abs(one.value) < 1.5  # least squares would give anything
 
 
+def test_coefficients_whose_moments_are_near_their_noise_are_flagged_and_keep_their_interval():
+    exact = exact_moments(people(600, np.random.default_rng(3)))
+    seen = set()
+    for share in (5, 12, 20, 100, 1000):
+        noise = mechanisms(SPEC, to=ZCDP, spend=Fraction(share, 100))
+        for noisy in draws(exact, noise=noise, runs=10, seed=share):
+            for one in coefficients(estimate(SPEC, noisy, to=ZCDP, noise=noise)):
+                assert len(one.flags) <= 1
+                assert (one.lower is None) == (one.flags not in {(), ("noisy moments",)})
+                seen |= {one.flags}
+    assert seen == {(), ("noisy moments",), ("drawn to the centre",)}
+
+
 def test_the_ridge_is_the_least_that_keeps_the_noise_below_a_quarter():
     rng = np.random.default_rng(6)
     variables = Variables(numbers=3, levels=())

@@ -37,6 +37,9 @@ from confide.statistics.regression.moments import Moments
 LARGEST_NOISE = 0.25
 """Relative size of the noise of XᵀX up to which first and second order give the law of β."""
 
+NOISY_FROM = 0.15
+"""From here on what is seen of it is small by luck where it is: fits are flagged."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:

@@ -9,12 +9,13 @@ from confide.plans.estimates import Covers, Estimate, near_zero
 from confide.plans.estimation.intervals import Component, variance
 from confide.plans.estimation.student import student_width
 from confide.statistics.regression.determination import determination
-from confide.statistics.regression.least_squares import Fit
+from confide.statistics.regression.least_squares import NOISY_FROM, Fit, relative_noise
 from confide.tables.relation import centre
 from confide.tables.schema import Domain
 
 RIDGE = "drawn to the centre"
 TOO_FEW = "denominator too small"
+NOISY = "noisy moments"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,8 @@ def published(
         scales: Physical units.
         level: Coverage of each interval.
     """
-    flags = () if found.usable and not found.ridge else (RIDGE,) if found.usable else (TOO_FEW,)
+    withheld = not found.usable or found.ridge > 0
+    flags = _flags(found)
     degrees = max(found.rows - len(found.coefficients), 1.0)
     estimates = []
     for place, (quantity, key, size, unit) in enumerate(scales.terms()):
@@ -88,9 +90,9 @@ def published(
                 quantity=quantity,
                 key=(key,),
                 value=value if found.usable else None,
-                standard_error=None if flags else size * math.sqrt(variance(parts)),
-                lower=None if flags else value - width,
-                upper=None if flags else value + width,
+                standard_error=None if withheld else size * math.sqrt(variance(parts)),
+                lower=None if withheld else value - width,
+                upper=None if withheld else value + width,
                 level=level,
                 covers=Covers.SAMPLING_AND_NOISE,
                 unit=unit,
@@ -101,6 +103,14 @@ def published(
         *estimates,
         *_whole(found, statistic=statistic, noises=noises, scales=scales, level=level),
     )
+
+
+def _flags(found: Fit) -> tuple[str, ...]:
+    if not found.usable:
+        return (TOO_FEW,)
+    if found.ridge:
+        return (RIDGE,)
+    return (NOISY,) if relative_noise(found.moments, ridge=0.0) > NOISY_FROM else ()
 
 
 def _parts(loads: Floats, noises: Sequence[Component]) -> list[Component]:
