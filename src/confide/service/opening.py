@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.per_patient.caps import patient_caps
 from confide.budget.stores.place import exists
 from confide.errors import ContractError
 from confide.files.dataset import DeclaredDataset, declared_by, read_dataset
@@ -102,3 +104,18 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
         yield ledger, declared
     finally:
         ledger.close()
+
+
+@contextlib.contextmanager
+def open_measured(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
+    """Open the ledger of a dataset.yaml whose words say what its amounts mean.
+
+    Caps that leave patients out are those in force, whatever the file of the policy says by now.
+
+    Raises:
+        MismatchError: If it has another unit, adjacency or measure than what was charged.
+    """
+    with open_ledger(dataset) as (ledger, declared):
+        ledger.require_measured(declared.terms())
+        held = patient_caps(ledger.desk.policy(declared.dataset.lineage))
+        yield ledger, replace(declared, dataset=replace(declared.dataset, patients=held))
