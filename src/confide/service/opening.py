@@ -44,14 +44,18 @@ def declared_in(
     return declared
 
 
-def open_site(dataset: Path) -> Site:
+def open_site(dataset: Path, *, spends: bool = True) -> Site:
     """Open the data set of a dataset.yaml; reads no rows.
+
+    Args:
+        dataset: A dataset.yaml.
+        spends: Whether caps and policy have to be those in force, as for whatever is charged.
 
     Raises:
         ContractError: If the description breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    return Site(declared_in(dataset, folder=None))
+    return Site(declared_in(dataset, folder=None), spends=spends)
 
 
 def study_in(path: Path, *, period: str | None) -> DeclaredStudy:
