@@ -5,6 +5,7 @@ import pytest
 from command_line import confide
 from ledgers import schema_of
 from patients_world import write_hospital
+from real_command import run
 
 CAPPED = """\
 dataset: {{id: c, lineage: c, snapshot: "1"}}
@@ -160,3 +161,18 @@ def test_a_workspace_that_was_deleted_is_missed_by_an_anchor_elsewhere_until_tha
     (dataset.parent / ".confide").rename(tmp_path / "made since")
     anchor.rename(tmp_path / "old heads")
     assert confide(*again, "--out", tmp_path / "two").code == 0
+
+
+def test_a_patients_record_of_another_user_is_named_as_such_and_nothing_is_charged(tmp_path):
+    dataset = write_hospital(tmp_path, cap='epsilon: "4"')
+    (tmp_path / "s.yaml").write_text(STUDY.replace("table: p", "table: people"))
+    assert run("run", "s.yaml", "--out", "one", cwd=tmp_path).code == 0
+    (record,) = (tmp_path / ".confide" / "patients").rglob("*.members")
+    record.chmod(0)
+    words = ("run", "s.yaml", "--out", "two", "--request", "r")
+    told = run(*words, cwd=tmp_path, powerless=True)
+    assert (told.code, "is there and may not be read" in told.told) == (6, True)
+    *_, last = confide("ledger", "show", dataset, "--json").json["entries"]
+    assert last["state"] != "burned"
+    record.chmod(0o600)
+    assert run(*words, cwd=tmp_path, powerless=True).code == 0
