@@ -1,6 +1,7 @@
 """Policies and approvals broken where it matters; each must be caught by a test of the
 contracts."""
 
+import contextlib
 import inspect
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,10 +14,13 @@ from confide.budget.chain import signatures
 from confide.budget.chain.readings import Moment
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import StoredRelease
+from confide.budget.ledger_reading import LedgerReading
 from confide.budget.policy import adoption, rows, simulate
 from confide.budget.workflow import acts, adopting, docket, rules
 from confide.budget.workflow.filed import Submissions
 from confide.errors import LedgerFrozenError
+from confide.service import opening
+from confide.service.documents import write
 from contracts.officers_contract import CAPS
 from contracts.test_sqlite_ledger import TestSQLiteLedgerUnderAPolicy as Caps
 from contracts.test_sqlite_ledger import TestSQLiteOfficers as Officers
@@ -27,6 +31,7 @@ from unit.budget import test_old_endorsements as endorsements
 from unit.cli import test_past_the_desk as past
 from unit.cli import test_policy as commands
 from unit.cli import test_requester as whose
+from unit.cli import test_words_of_amounts as words
 
 pytestmark = pytest.mark.mutant
 
@@ -358,3 +363,18 @@ def test_a_charge_to_whoever_asked_last_is_caught(tmp_path, monkeypatch):
         whose.whoever_runs_what_another_asked_for_pays(
             whose.capped(tmp_path / "mutant"), monkeypatch
         )
+
+
+def test_amounts_said_in_words_of_another_measure_are_caught(tmp_path, monkeypatch):
+    assert "Expected measure" in words.said_under_another_measure(tmp_path / "honest")
+    monkeypatch.setattr(LedgerReading, "require_measured", lambda *_: None)
+    assert "(δ = 0)" in words.said_under_another_measure(tmp_path / "mutant")
+
+
+def test_a_document_of_caps_that_nobody_adopted_is_caught(tmp_path, monkeypatch):
+    def of_the_file(dataset):
+        with opening.open_ledger(dataset) as (ledger, declared):
+            yield ledger, declared
+
+    monkeypatch.setattr(write, "open_measured", contextlib.contextmanager(of_the_file))
+    assert words.patients_cap_in_a_document(tmp_path, cap="1").startswith("ε = 1 ")

@@ -13,10 +13,11 @@ from confide.budget.accounts.account import Account
 from confide.budget.accounts.account_summary import summary
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import GROWTH, PLAN, SNAPSHOT, STUDY, Held, mark
+from confide.budget.accounts.required_terms import require_same_terms
 from confide.budget.chain.identity import Identity
 from confide.budget.entry import OVER, CountingNow, State, entry_with
 from confide.budget.journal import Journal
-from confide.budget.ledger import Entry, Growth, Head, Spent
+from confide.budget.ledger import Entry, Growth, Head, LedgerTerms, Spent
 from confide.budget.policy.counters import Occasion, counter_name
 from confide.budget.workflow.submission import Decision
 from confide.errors import LedgerFrozenError
@@ -26,6 +27,17 @@ class LedgerReading:
     """The part of a chained ledger that writes nothing of its own."""
 
     _journal: Journal
+
+    def require_measured(self, terms: LedgerTerms) -> None:
+        """Refuse words under which amounts of a lineage would mean something else.
+
+        Raises:
+            MismatchError: If unit, adjacency or measure are others than those of what was charged.
+        """
+        with self._journal.transaction():
+            account = self._journal.book.account(terms.lineage)
+            if self._journal.book.is_charged(terms.lineage):
+                require_same_terms(account.terms, new=terms)
 
     def spent(
         self, lineage: str, *, project: str | None = None, analyst: str | None = None

@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.per_patient.caps import patient_caps
 from confide.budget.stores.place import exists
 from confide.errors import ContractError
 from confide.files.dataset import DeclaredDataset, declared_by, read_dataset
@@ -42,14 +44,18 @@ def declared_in(
     return declared
 
 
-def open_site(dataset: Path) -> Site:
+def open_site(dataset: Path, *, spends: bool = True) -> Site:
     """Open the data set of a dataset.yaml; reads no rows.
+
+    Args:
+        dataset: A dataset.yaml.
+        spends: Whether caps and policy have to be those in force, as for whatever is charged.
 
     Raises:
         ContractError: If the description breaks its contract.
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
-    return Site(declared_in(dataset, folder=None))
+    return Site(declared_in(dataset, folder=None), spends=spends)
 
 
 def study_in(path: Path, *, period: str | None) -> DeclaredStudy:
@@ -102,3 +108,18 @@ def open_ledger(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDa
         yield ledger, declared
     finally:
         ledger.close()
+
+
+@contextlib.contextmanager
+def open_measured(dataset: str | Path) -> Iterator[tuple[ChainedLedger, DeclaredDataset]]:
+    """Open the ledger of a dataset.yaml whose words say what its amounts mean.
+
+    Caps that leave patients out are those in force, whatever the file of the policy says by now.
+
+    Raises:
+        MismatchError: If it has another unit, adjacency or measure than what was charged.
+    """
+    with open_ledger(dataset) as (ledger, declared):
+        ledger.require_measured(declared.terms())
+        held = patient_caps(ledger.desk.policy(declared.dataset.lineage))
+        yield ledger, replace(declared, dataset=replace(declared.dataset, patients=held))

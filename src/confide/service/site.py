@@ -9,6 +9,7 @@ from typing import Self
 
 from confide.budget.per_patient.store import PatientStore
 from confide.budget.per_patient.withdrawn import Withdrawn
+from confide.errors import UnknownNameError
 from confide.files.dataset import DeclaredDataset
 from confide.files.public.private_places import WORKSPACE
 from confide.release.consent import order_key, require_same_consent, who_withdrew
@@ -29,8 +30,19 @@ class Site:
     """
 
     def __init__(
-        self, declared: DeclaredDataset, *, frames: Mapping[str, object] | None = None
+        self,
+        declared: DeclaredDataset,
+        *,
+        frames: Mapping[str, object] | None = None,
+        spends: bool = True,
     ) -> None:
+        """Open it.
+
+        Args:
+            declared: The data set.
+            frames: Tables by name, of a source in memory.
+            spends: Whether caps and policy have to be those in force, as for whatever is charged.
+        """
         self.declared = declared
         self._frames = frames
         self._engine: Engine | None = None
@@ -42,12 +54,21 @@ class Site:
             self.folder, signer=self.signer, place=declared.ledger, anchor=declared.anchor
         )
         try:
-            self.ledger.register(declared.terms())
-            if declared.policy is not None:
-                self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
+            if spends or not self._is_known():
+                self.ledger.register(declared.terms())
+                if declared.policy is not None:
+                    self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
         except BaseException:
             self.ledger.close()
             raise
+
+    def _is_known(self) -> bool:
+        """Return whether the ledger has the lineage; MismatchError if it has it otherwise."""
+        try:
+            self.ledger.require_measured(self.declared.terms())
+        except UnknownNameError:
+            return False
+        return True
 
     def same_consent(self) -> Callable[[], None]:
         """Return what refuses once others withdrew consent than those the engine leaves out."""

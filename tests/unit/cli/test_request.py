@@ -70,6 +70,15 @@ def test_a_persons_key_is_theirs_alone_and_never_written_over(clinic):
     assert (again.code, "not written over" in again.err) == (7, True)
 
 
+def test_a_request_is_shown_to_those_who_decide_while_the_next_version_of_the_policy_waits(clinic):
+    number = submit(clinic).json["number"]
+    before = confide("request", "show", number, clinic.dataset, "--json")
+    write_policy(clinic, version=2, life="900")
+    after = confide("request", "show", number, clinic.dataset, "--json")
+    assert (before.code, after.code) == (0, 0), after.err
+    assert after.json == before.json, "under the caps in force, whatever the file says"
+
+
 def stands(clinic, entry):
     """What a plan says of a study that was answered."""
     planned = confide("plan", clinic.study)

@@ -138,7 +138,13 @@ def read_tag(path: Path) -> str:
 
 
 def changed(path: Path) -> LedgerFrozenError:
-    """Return the refusal of a file that is missing or was changed; names the file alone."""
+    """Return the refusal of a file that is missing, closed or was changed; names it alone."""
+    if os.access(path, os.F_OK) and not os.access(path, os.R_OK):
+        return LedgerFrozenError(
+            f"The patients' record {path.name} is there and may not be read.",
+            hint="Give .confide, and all that is in it, back to the user who runs this. Nothing "
+            "else is to be restored.",
+        )
     return LedgerFrozenError(
         f"The patients' record {path.name} is missing or was changed.",
         hint="Restore .confide/patients from the backup that belongs to the ledger, "

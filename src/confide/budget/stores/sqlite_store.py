@@ -368,7 +368,12 @@ def _expected_schema() -> list[tuple[str, ...]]:
 
 def _require_private(path: Path, *, mode: str) -> None:
     status = path.stat()
-    if status.st_mode & 0o077 or status.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
+        raise ContractError(
+            f"{path} is of user {status.st_uid}, and user {os.geteuid()} runs this.",
+            hint="Run it as its owner, or change the owner of the folder and of all that is in it.",
+        )
+    if status.st_mode & 0o077:
         raise ContractError(
             f"Expected {path} to be open to its owner alone, got mode {status.st_mode & 0o777:o}.",
             hint=f"Run: chmod {mode} {path}",

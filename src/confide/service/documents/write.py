@@ -28,7 +28,7 @@ from confide.report.legal.subject import (
     of_study,
     of_year,
 )
-from confide.service.opening import open_ledger, open_study
+from confide.service.opening import open_measured, open_study
 from confide.service.spent import spent_on
 
 
@@ -202,7 +202,7 @@ def _is_same(declared: Plan, released: Plan) -> bool:
 
 
 def _year(dataset: Path, *, year: int, audit: AuditResults | None) -> LegalSubject:
-    with open_ledger(dataset) as (ledger, declared):
+    with open_measured(dataset) as (ledger, declared):
         lineage = declared.dataset.lineage
         entries, spent = ledger.entries(lineage), ledger.spent(lineage)
         within = (e for e in entries if e.at.startswith(f"{year:04d}-"))

@@ -8,7 +8,7 @@ from typing import Annotated
 from confide.errors import ContractError
 from confide.service.dump import ASIDE
 from confide.service.ledger.officers import officers_of
-from confide.service.opening import open_ledger
+from confide.service.opening import open_ledger, open_measured
 from confide.service.policy.named import named_policy
 
 
@@ -114,8 +114,9 @@ def amend_caps(dataset: Path, *, reason: str) -> Done:
 
     Raises:
         ContractError: If a policy says the caps.
+        MismatchError: If amounts of dataset.yaml are of another unit, adjacency or measure.
     """
-    with open_ledger(dataset) as (held, declared):
+    with open_measured(dataset) as (held, declared):
         if declared.caps is None:
             raise ContractError(
                 "dataset.yaml names a policy, and that says the caps.",

@@ -10,7 +10,7 @@ from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.measure import Measure
 from confide.release.refusal import beside_units
 from confide.service.dump import OMITTED
-from confide.service.opening import open_ledger
+from confide.service.opening import open_measured
 from confide.service.planning.caps import cap_name, delta_beside, in_epsilon
 from confide.service.planning.left_out import PatientCap, public_use
 from confide.service.requests.standing import ToldDecision, withholding
@@ -114,8 +114,9 @@ def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
 
     Raises:
         ContractError: If there is no ledger yet.
+        MismatchError: If amounts of dataset.yaml are of another unit, adjacency or measure.
     """
-    with open_ledger(dataset) as (held, declared):
+    with open_measured(dataset) as (held, declared):
         of, lineage = declared.dataset, declared.dataset.lineage
         spent = held.spent(lineage)
         adopted = held.desk.policy(lineage)

@@ -58,7 +58,7 @@ def forget(
         ContractError: If one cannot be a person id; nothing was done.
     """
     by, given = officers_of(officers), ids()
-    with open_site(dataset) as site:
+    with open_site(dataset, spends=False) as site:
         why = Lost(reason=lost, officers=by) if lost else None
         if why is not None:
             ending(len(site.ledger.desk.consent.withdrawals()))

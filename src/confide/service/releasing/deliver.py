@@ -111,6 +111,7 @@ def _delivered(
 ) -> Delivered:
     with site:
         plan = declared.plan()
+        require_outside(out, folder=site.folder)
         _require_room(out, plan=plan, request=request)
         key = request_key(plan, request)
         before = site.ledger.head().number
@@ -156,6 +157,19 @@ def has_room(out: Path, *, plan: Plan, request: str | None = None) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return bool(named == (plan.digest(), request_key(plan, request)))
+
+
+def require_outside(out: Path, *, folder: Path) -> None:
+    """Refuse a place within the workspace folder, whose files come and go with the ledger's needs.
+
+    Raises:
+        ContractError: If it is one.
+    """
+    if out.resolve().is_relative_to(folder.resolve()):
+        raise ContractError(
+            f"{out.name or out} is in the folder of ledger and keys; nothing was charged.",
+            hint="Choose another --out: a release is for others, and that folder is for nobody.",
+        )
 
 
 def _require_room(out: Path, *, plan: Plan, request: str | None) -> None:

@@ -15,6 +15,7 @@ from confide.release.verify.verify import verify
 from confide.report.release import ReusedRelease
 from confide.report.reused import reused_release
 from confide.service.opening import open_study
+from confide.service.releasing.deliver import require_outside
 from confide.service.site import Site
 
 
@@ -75,6 +76,7 @@ def reuse_study(
     """
     site, declared = open_study(study, period=period)
     with site:
+        require_outside(out, folder=site.folder)
         plan = declared.plan()
         made = reuse(site, plan)
         passed_over = _passed_over(plan, site=site)

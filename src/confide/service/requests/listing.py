@@ -65,7 +65,7 @@ def show_request(number: int, *, dataset: Path) -> Asked:
     Raises:
         UnknownNameError: If there is no such request.
     """
-    with open_site(dataset) as site:
+    with open_site(dataset, spends=False) as site:
         desk = site.ledger.desk
         found = {s.number: s for s in desk.submissions(site.declared.dataset.lineage)}
         if number not in found:
