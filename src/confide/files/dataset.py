@@ -4,7 +4,7 @@ See docs/reference/dataset.md; the JSON Schema is generated from the models here
 """
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -21,9 +21,9 @@ from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, sha
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.linked import require_no_ledger_behind
-from confide.files.omop import without_no_concept
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
-from confide.files.queries import require_queries
+from confide.files.source.omop import without_no_concept
+from confide.files.source.suited import require_suited
 from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
@@ -35,8 +35,7 @@ from confide.privacy.exact import Number
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer
-from confide.tables.encoding import Encoding
-from confide.tables.schema import Dataset, Table
+from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
 if TYPE_CHECKING:
@@ -227,8 +226,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     tables = tuple(read_table(name, section) for name, section in file.tables.items())
     if source.kind is SourceKind.OMOP:
         tables = tuple(map(without_no_concept, tables))
-    _require_texts(tables, source=source)
-    require_queries(tables, source=source)
+    require_suited(tables, source=source)
     policy = governing(file, path=path)
     accounting = file.accounting
     selection = accounting.selection_delta
@@ -387,16 +385,3 @@ def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:
         release=optional(section.release, "caps → release"),
         delta_lifetime_atto=atto(dataset.selection_delta) if dataset.selection_delta else 0,
     )
-
-
-def _require_texts(tables: Iterable[Table], *, source: Source) -> None:
-    """Refuse an encoding where no file is text."""
-    if source.kind in (SourceKind.CSV, SourceKind.OMOP):
-        return
-    for table in tables:
-        if table.encoding is not Encoding.UTF_8:
-            raise ContractError(
-                f"Table {table.name!r}: only CSV files have an encoding, and the source is "
-                f"{source.kind.value}.",
-                hint="Leave `encoding` out.",
-            )

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import assert_never
 
-from confide.files.omop import NO_CONCEPT
+from confide.files.source.omop import NO_CONCEPT
 from confide.tables.by_code import InUnit
 from confide.tables.clinical_units import conversion
 from confide.tables.encoding import Encoding

@@ -169,10 +169,12 @@ def test_only_gaussian_noise_of_a_job_is_sampled():
 def test_stored_events_charge_again_what_they_charged():
     once = [PrivacyEvent(mechanism=LAPLACE.mechanism, l1=6, l2_squared=12)]
     text = study_events_json(once, measure=Measure.PURE)
-    assert recompute(text) == Amount(nano=1_500_000_000)
-    assert recompute(study_events_json([], measure=Measure.ZCDP)) == Amount(nano=0)
+    assert recompute(text, measure=Measure.PURE) == Amount(nano=1_500_000_000)
+    assert recompute(study_events_json([], measure=Measure.ZCDP), measure=Measure.ZCDP) == Amount(
+        nano=0
+    )
     jobs = job_events_json([job()], measure=Measure.ZCDP, delta=Fraction(0))
-    assert recompute(jobs) == Amount(nano=2 * 10**9)  # 200 · 2/(2 · 100)
+    assert recompute(jobs, measure=Measure.ZCDP) == Amount(nano=2 * 10**9)  # 200 · 2/(2 · 100)
     no_jobs = json.dumps(json.loads(jobs) | {"job": []})
     with pytest.raises(ContractError, match="cannot be read"):
-        recompute(no_jobs)
+        recompute(no_jobs, measure=Measure.ZCDP)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from confide.errors import (
     PolicyError,
     ReleaseFailedError,
 )
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.events import PrivacyEvent, study_events_json
 from confide.plans.growth import appended
 from confide.privacy.amount import Amount
 from confide.release.growing import growable
@@ -258,8 +261,6 @@ def test_the_ledger_refuses_a_step_that_is_out_of_order_or_of_another_question(f
 
 
 def _asking(ws: confide.Workspace, step: Step, *, key: str = "k") -> ChargeRequest:
-    from confide.plans.events import study_events_json
-
     dataset = ws.declared.dataset
     return ChargeRequest(
         analyst="ada",
@@ -313,11 +314,14 @@ def test_an_opening_that_was_given_back_hides_no_release_that_grows(folder):
     with confide.open(folder / "dataset.yaml") as ws:
         (growth,) = ws.ledger.growths("board")
         opening = Step(question=growth.question, start=0, stop=10)
-        charge = Amount(nano=1000)
+        noise = DiscreteLaplace(scale=Fraction(10**6))
+        event = PrivacyEvent(mechanism=noise, l1=1, l2_squared=1)
+        measure = ws.declared.dataset.measure
         again = replace(
             _asking(ws, replace(opening, start=10, stop=11, continues=growth.opened)),
             step=opening,
-            amount=charge,
+            amount=Amount(nano=1000),
+            events_json=study_events_json((event,), measure=measure),
         )
         ws.ledger.cancel(ws.ledger.reserve(again))
         write(folder, days=12)

@@ -1,4 +1,4 @@
-"""Tables of dataset.yaml that are queries: where they may stand, and how long they may be.
+"""What tables may say that suits some sources alone: an encoding, a query and its length.
 
 What a query may say is known where SQL is: :mod:`confide.rows.sources.row_query`.
 """
@@ -6,6 +6,7 @@ What a query may say is known where SQL is: :mod:`confide.rows.sources.row_query
 from collections.abc import Iterable
 
 from confide.errors import ContractError
+from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
 
@@ -13,13 +14,20 @@ MOST_CHARACTERS = 10_000
 """A query stands in every plan of the data set, and so in every row of the ledger."""
 
 
-def require_queries(tables: Iterable[Table], *, source: Source) -> None:
-    """Refuse a query where no DuckDB file holds its table, and one that is too long.
+def require_suited(tables: Iterable[Table], *, source: Source) -> None:
+    """Refuse an encoding where no file is text, a query where no DuckDB file is, and a long one.
 
     Raises:
         ContractError: Then.
     """
     for table in tables:
+        text = source.kind in (SourceKind.CSV, SourceKind.OMOP)
+        if table.encoding is not Encoding.UTF_8 and not text:
+            raise ContractError(
+                f"Table {table.name!r}: only CSV files have an encoding, and the source is "
+                f"{source.kind.value}.",
+                hint="Leave `encoding` out.",
+            )
         if not table.query:
             continue
         if source.kind is not SourceKind.DUCKDB:
