@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from confide.rows.engines.duckdb import open_engine
-from confide.rows.relational.sql import statements
+from confide.rows.relational.sql import one_pass
 from confide.tables.aggregates.value import Centred
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.filter import Between
@@ -27,7 +27,9 @@ FRAME = pa.table({"pid": [1], "ward": ["A"], "stay": [2]})
 def text(*asked) -> list[str]:
     source = Source(kind=SourceKind.FRAMES)
     with open_engine(source, base=Path(), dataset=OF, hash_key=KEY, frames={"visits": FRAME}) as e:
-        return [s.query.sql("duckdb") for s in statements(asked, dataset=OF, layout=e._layout)]
+        return [
+            s.query.sql("duckdb") for s in one_pass(asked, dataset=OF, layout=e._layout).statements
+        ]
 
 
 WARD, STAY = col("ward", "visits"), col("stay", "visits")
@@ -74,7 +76,8 @@ def test_the_same_question_has_the_same_text_in_every_process():
         twice = [
             hashlib.sha256(
                 "\n".join(
-                    s.query.sql("duckdb") for s in statements(a, dataset=of, layout=e._layout)
+                    s.query.sql("duckdb")
+                    for s in one_pass(a, dataset=of, layout=e._layout).statements
                 ).encode()
             ).hexdigest()
             for a in (asked, tuple(reversed(tuple(reversed(asked)))))

@@ -73,6 +73,23 @@ class Session:
             raise EngineError(failed[0])
         return columns
 
+    def make(self, name: str, query: exp.Query) -> None:
+        """Keep the rows of a query as a temporary table; raises as :meth:`fetch`."""
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        self.rows(
+            exp.Create(
+                this=_table(name),
+                kind="TABLE",
+                replace=True,
+                expression=query,
+                properties=temporary,
+            )
+        )
+
+    def drop(self, name: str) -> None:
+        """Drop a temporary table, if it is there; raises as :meth:`fetch`."""
+        self.rows(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True))
+
     def lend(self, name: str, columns: Mapping[str, Any]) -> None:
         """Let queries read columns of numbers as a table, which must be taken back."""
         import pyarrow as pa
@@ -87,6 +104,10 @@ class Session:
         """Return the same connection with one more parameter."""
         given = {**self._parameters, name: value}
         return Session(self._connection, parameters=given, before=self._before)
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def _nothing(_: str) -> None:

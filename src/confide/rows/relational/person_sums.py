@@ -109,13 +109,13 @@ class PersonSums:
             EngineError: If reading failed, or somebody kept more than the bounds.
         """
         for number, statement in enumerate(self._statements):
-            self._make(_raw(number), _summed(statement))
+            self._session.make(_raw(number), _summed(statement))
         if self._copies is None:
-            self._make(PEOPLE, _numbered([_raw(i) for i in range(len(self._statements))]))
+            self._session.make(PEOPLE, _numbered([_raw(i) for i in range(len(self._statements))]))
         for number, statement in enumerate(self._statements):
             if self._copies is None:
-                self._make(_kept(number), _renumbered(_raw(number), statement))
-                self._drop(_raw(number))
+                self._session.make(_kept(number), _renumbered(_raw(number), statement))
+                self._session.drop(_raw(number))
             ((rows, cells, most),) = self._session.rows(_worst(self._table(number)))
             _guard((rows or 0, cells or 0, most or 0), bounds=statement.bounds)
         self._require_same_index()
@@ -165,9 +165,9 @@ class PersonSums:
         for name in self._lent:
             self._session.take_back(name)
         for number in range(len(self._statements)):
-            self._drop(_raw(number))
-            self._drop(_kept(number))
-        self._drop(PEOPLE)
+            self._session.drop(_raw(number))
+            self._session.drop(_kept(number))
+        self._session.drop(PEOPLE)
 
     def __enter__(self) -> Self:
         return self
@@ -193,23 +193,6 @@ class PersonSums:
     def _lend(self, name: str, columns: dict[str, Any]) -> None:
         self._lent.append(name)
         self._session.lend(name, columns)
-
-    def _make(self, name: str, query: exp.Query) -> None:
-        table = exp.to_identifier(name, quoted=True)
-        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-        self._session.rows(
-            exp.Create(
-                this=exp.Table(this=table),
-                kind="TABLE",
-                replace=True,
-                expression=query,
-                properties=temporary,
-            )
-        )
-
-    def _drop(self, name: str) -> None:
-        table = exp.Table(this=exp.to_identifier(name, quoted=True))
-        self._session.rows(exp.Drop(tables=[table], kind="TABLE", exists=True))
 
 
 def _raw(number: int) -> str:

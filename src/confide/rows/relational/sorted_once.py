@@ -23,7 +23,7 @@ from confide.rows.cells.evaluate import holds, is_known
 from confide.rows.cells.stream import in_order
 from confide.rows.cells.words import order_of, ordering
 from confide.rows.copies.choice import of_one_table
-from confide.rows.relational.table_rows import Scope, sorted_name, table_rows
+from confide.rows.relational.table_rows import Scope, table_rows
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.expression import ColumnOf, Expression, QualityOf, ValueOf
 from confide.tables.filter import expressions, qualities
@@ -51,8 +51,8 @@ class Streamed:
     known: tuple[Expression, ...]
 
 
-def sorting(table: Table, asked: Sequence[Streamed], *, scope: Scope) -> exp.Create:
-    """Return the statement that sorts those rows of a table which one of several may keep."""
+def sorting(table: Table, asked: Sequence[Streamed], *, scope: Scope) -> exp.Query:
+    """Return those rows of a table, in order, which one of several statements may keep."""
     names = [column.name for column in table.columns]
 
     def find(read: ColumnOf | ValueOf | QualityOf) -> exp.Expr:
@@ -73,23 +73,7 @@ def sorting(table: Table, asked: Sequence[Streamed], *, scope: Scope) -> exp.Cre
     alias = exp.TableAlias(this=exp.to_identifier(placed, quoted=True))
     front = [exp.CTE(this=scope.named[placed], alias=alias)]
     query.set("with_", exp.With(expressions=front))
-    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-    return exp.Create(
-        this=_named(table, scope=scope),
-        kind="TABLE",
-        replace=True,
-        expression=query,
-        properties=temporary,
-    )
-
-
-def dropping(table: Table, *, scope: Scope) -> exp.Drop:
-    """Return the statement that drops them."""
-    return exp.Drop(tables=[_named(table, scope=scope)], kind="TABLE", exists=True)
-
-
-def _named(table: Table, *, scope: Scope) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(sorted_name(scope.dataset, table), quoted=True))
+    return query
 
 
 def can_be_sorted_once(asked: Streamed, *, scope: Scope) -> bool:

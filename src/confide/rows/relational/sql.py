@@ -25,11 +25,10 @@ from confide.rows.relational.sorted_once import (
     LEAST,
     Streamed,
     can_be_sorted_once,
-    dropping,
     sorting,
 )
 from confide.rows.relational.statement import Statement, guarded, vector
-from confide.rows.relational.table_rows import Scope
+from confide.rows.relational.table_rows import Scope, sorted_name
 from confide.tables.aggregates.degrees import DegreeBounds
 from confide.tables.aggregates.shapes import Asked, check_aggregate
 from confide.tables.bound_contributions import ContributionBounds, OneEvent
@@ -42,14 +41,12 @@ class OnePass:
     """The statements of a release, and what is sorted once for several of them.
 
     Attributes:
-        sorting: Make the temporary tables that statements stream.
+        sorting: The rows of each temporary table that statements stream, by its name.
         statements: In any order after those.
-        dropping: Drop the tables.
     """
 
-    sorting: tuple[exp.Create, ...]
+    sorting: Mapping[str, exp.Query]
     statements: tuple[Statement, ...]
-    dropping: tuple[exp.Drop, ...]
 
     @contextlib.contextmanager
     def sorted(self, on: Session) -> Iterator[None]:
@@ -59,12 +56,12 @@ class OnePass:
             EngineError: If sorting failed.
         """
         try:
-            for query in self.sorting:
-                on.rows(query)
+            for name, query in self.sorting.items():
+                on.make(name, query)
             yield
         finally:
-            for table in self.dropping:
-                on.rows(table)
+            for name in self.sorting:
+                on.drop(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,7 @@ class WrittenPass:
         for each in compiled.statements:
             sql, parameters = on.bound(each.query)
             steps.append(Written(statement=each, sql=sql, parameters=parameters))
-        sorts = [on.bound(each.expression) for each in compiled.sorting]
+        sorts = [on.bound(query) for query in compiled.sorting.values()]
         own = [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
         return cls(compiled=compiled, steps=tuple(steps), bound=(*sorts, *own))
 
@@ -117,29 +114,6 @@ class WrittenPass:
         return found
 
 
-def statements(
-    aggregates: Sequence[Asked],
-    *,
-    dataset: Dataset,
-    layout: Layout,
-    copies: Copies | None = None,
-    summed: Summed = Summed.CELLS,
-) -> tuple[Statement, ...]:
-    """Compile aggregates to the fewest statements, over prepared copies where there are.
-
-    Those that have rows of their own are left out: :class:`confide.rows.relational.compiler.Alone`.
-
-    Raises:
-        ContractError: If an aggregate is not declared, or does not fit the source.
-        InvalidParameterError: If there are too many cells, or the sums could overflow.
-    """
-    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
-    return tuple(
-        compiler.statement(group, _judging(group, scope=scope))
-        for compiler, group in _grouped(aggregates, dataset=dataset)
-    )
-
-
 def one_pass(
     aggregates: Sequence[Asked],
     *,
@@ -148,7 +122,15 @@ def one_pass(
     copies: Copies | None = None,
     summed: Summed = Summed.CELLS,
 ) -> OnePass:
-    """Compile aggregates as :func:`statements` does, sorting each table once; raises as it does."""
+    """Compile aggregates to the fewest statements, over prepared copies where there are.
+
+    Those that have rows of their own are left out: :class:`confide.rows.relational.compiler.Alone`.
+    What several stream of one table is sorted once.
+
+    Raises:
+        ContractError: If an aggregate is not declared, or does not fit the source.
+        InvalidParameterError: If there are too many cells, or the sums could overflow.
+    """
     scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}
@@ -165,13 +147,12 @@ def one_pass(
         once = shares and first.relation.table in tables
         of = replace(_judging(group, scope=scope), once=once)
         compiled.append(compiler.statement(group, of))
-    found = [(dataset.table(name), those) for name, those in tables.items()]
     return OnePass(
-        sorting=tuple(
-            sorting(table, those, scope=replace(scope, named={})) for table, those in found
-        ),
+        sorting={
+            sorted_name(dataset, table): sorting(table, those, scope=replace(scope, named={}))
+            for table, those in ((dataset.table(name), those) for name, those in tables.items())
+        },
         statements=tuple(compiled),
-        dropping=tuple(dropping(table, scope=scope) for table, _ in found),
     )
 
 
