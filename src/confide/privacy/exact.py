@@ -114,3 +114,18 @@ def _each(values: object) -> tuple[Fraction, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameterError("Expected a list of numbers.")
     return tuple(map(exact, values))
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return a fraction in the digits of the current decimal context."""
+    return Decimal(value.numerator) / value.denominator
+
+
+def require_exact_delta(delta: object) -> None:
+    """Refuse what is no exact δ in (0, 1).
+
+    Raises:
+        InvalidParameterError: Then.
+    """
+    if not isinstance(delta, Fraction) or not 0 < delta < 1:
+        raise InvalidParameterError(f"Expected an exact delta in (0, 1), got delta={delta}.")

@@ -44,6 +44,7 @@ from typing import assert_never
 from confide.errors import InvalidParameterError, UnsupportedError
 from confide.privacy.accounting.concentrated import epsilon_at, pure_to_zcdp
 from confide.privacy.directed import exp_ceil, log_ceil
+from confide.privacy.exact import as_decimal, require_exact_delta
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 
 _GRID = 10**12  # of the ε that bounds return
@@ -171,7 +172,9 @@ def optimal(loss: PureDP, *, count: int, delta: Fraction) -> ApproxDP:
     _require([loss], delta=delta)
     digits = 80 + math.ceil(count * loss.epsilon) - math.floor(math.log10(delta))
     with decimal.localcontext(decimal.Context(prec=digits, Emax=decimal.MAX_EMAX)):
-        factor = _optimal_factor(_decimal(loss.epsilon).exp(), count=count, delta=_decimal(delta))
+        factor = _optimal_factor(
+            as_decimal(loss.epsilon).exp(), count=count, delta=as_decimal(delta)
+        )
         if factor == 1:  # δ alone covers everything
             return ApproxDP(epsilon=Fraction(0), delta=delta)
         epsilon = (factor * (1 + decimal.Decimal("1e-40"))).ln()  # more than all roundings above
@@ -253,15 +256,10 @@ def _optimal_factor(
     return factor
 
 
-def _decimal(value: Fraction) -> decimal.Decimal:
-    return decimal.Decimal(value.numerator) / value.denominator
-
-
 def _require(losses: Sequence[PrivacyLoss], *, delta: Fraction) -> None:
     if not losses:
         raise InvalidParameterError("Expected at least one loss, got none.")
-    if not isinstance(delta, Fraction) or not 0 < delta < 1:
-        raise InvalidParameterError(f"Expected an exact delta in (0, 1), got delta={delta}.")
+    require_exact_delta(delta)
 
 
 def _sum(amounts: Sequence[Fraction]) -> Fraction:

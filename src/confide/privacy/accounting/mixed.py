@@ -52,6 +52,7 @@ from typing import TypeAlias, assert_never
 from confide.errors import InvalidParameterError
 from confide.privacy.accounting.sampled_gaussian import SampledSteps, divergence_at
 from confide.privacy.amount import NANO, nano
+from confide.privacy.exact import as_decimal, require_exact_delta
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 
 MixedLoss: TypeAlias = PureDP | ZeroConcentratedDP | SampledSteps
@@ -255,14 +256,14 @@ def _exact_budget(epsilon: Fraction, delta: Fraction, order: int) -> Fraction:
     with decimal.localcontext(_DIGITS):
         a = decimal.Decimal(order)
         log_kappa = (a - 1) * (1 - 1 / a).ln() - a.ln()
-        return epsilon - Fraction((log_kappa - _decimal(delta).ln()) / (a - 1))
+        return epsilon - Fraction((log_kappa - as_decimal(delta).ln()) / (a - 1))
 
 
 @functools.lru_cache(maxsize=4096)
 def _pure_divergence(epsilon: Fraction, order: int) -> Fraction:
     """Return the divergence of randomised response at an order, to some 50 digits."""
     with decimal.localcontext(_DIGITS):
-        e = _decimal(epsilon)
+        e = as_decimal(epsilon)
         kept = (1 + (-e).exp()).ln() - (1 + (-(2 * order - 1) * e).exp()).ln()
         return Fraction(e - kept / (order - 1))
 
@@ -271,14 +272,9 @@ def _up(nats: Fraction) -> int:
     return math.ceil((nats + _SLACK) * NANO)
 
 
-def _decimal(value: Fraction) -> decimal.Decimal:
-    return decimal.Decimal(value.numerator) / value.denominator
-
-
 def _require(epsilon: Fraction, *, delta: Fraction) -> None:
     nano(epsilon)
-    if not isinstance(delta, Fraction) or not 0 < delta < 1:
-        raise InvalidParameterError(f"Expected an exact delta in (0, 1), got delta={delta}.")
+    require_exact_delta(delta)
 
 
 def _require_order(order: int) -> None:

@@ -55,6 +55,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.errors import InvalidParameterError
+from confide.privacy.exact import as_decimal, require_exact_delta
 
 ORDERS: tuple[int, ...] = (
     *range(2, 65),
@@ -109,9 +110,9 @@ def sampled_epsilon(
         >>> float(round(sampled_epsilon([steps], delta=Fraction(1, 10**5)), 3))
         0.301
     """
-    _require_delta(delta)
+    require_exact_delta(delta)
     with decimal.localcontext(_DIGITS):
-        log_delta = _decimal(delta).ln()
+        log_delta = as_decimal(delta).ln()
 
         def reading(place: int) -> decimal.Decimal:
             order = ORDERS[place]
@@ -145,10 +146,10 @@ def sampled_rho(steps: Sequence[SampledSteps], *, delta: Fraction) -> Fraction:
         >>> float(round(sampled_rho([steps], delta=Fraction(1, 10**5)), 3))
         0.055
     """
-    _require_delta(delta)
+    require_exact_delta(delta)
     with decimal.localcontext(_DIGITS):
-        kept = -(1 - _decimal(delta)).ln()  # c
-        tail = (2 / _decimal(delta)).ln()
+        kept = -(1 - as_decimal(delta)).ln()  # c
+        tail = (2 / as_decimal(delta)).ln()
         least = decimal.Decimal("Infinity")
         highest, reach, before = decimal.Decimal(0), decimal.Decimal("Infinity"), 1
         for order in ORDERS:
@@ -221,13 +222,8 @@ def least_multiplier(
     return Fraction(high, 10**4)
 
 
-def _require_delta(delta: Fraction) -> None:
-    if not isinstance(delta, Fraction) or not 0 < delta < 1:
-        raise InvalidParameterError(f"Expected an exact delta in (0, 1), got delta={delta}.")
-
-
 def _divergence(steps: Sequence[SampledSteps], *, rho: Fraction, order: int) -> decimal.Decimal:
-    total = _decimal(rho) * order
+    total = as_decimal(rho) * order
     for each in steps:
         log_moment = _log_moment(each.rate, each.multiplier_squared, order)
         total += each.count * log_moment / (order - 1)
@@ -237,9 +233,9 @@ def _divergence(steps: Sequence[SampledSteps], *, rho: Fraction, order: int) -> 
 @functools.lru_cache(maxsize=4096)
 def _log_moment(rate: Fraction, multiplier_squared: Fraction, order: int) -> decimal.Decimal:
     """Return ln A_α."""
-    q = _decimal(rate)
+    q = as_decimal(rate)
     others = 1 - q
-    step = _decimal(1 / multiplier_squared).exp()  # e^{((k+1)²−(k+1)−k²+k)/(2z²)} = e^{k/z²}
+    step = as_decimal(1 / multiplier_squared).exp()  # e^{((k+1)²−(k+1)−k²+k)/(2z²)} = e^{k/z²}
     term, total = others**order, decimal.Decimal(0)
     growth = decimal.Decimal(1)
     for k in range(order + 1):
@@ -247,7 +243,3 @@ def _log_moment(rate: Fraction, multiplier_squared: Fraction, order: int) -> dec
         term *= q / others * (order - k) / (k + 1) * growth
         growth *= step
     return total.ln()
-
-
-def _decimal(value: Fraction) -> decimal.Decimal:
-    return decimal.Decimal(value.numerator) / value.denominator
