@@ -74,6 +74,14 @@ def test_encoding_again_sends_the_same_bytes(folder, tmp_path):
     assert ran.json["lines"] == (folder / "reports.jsonl").read_text().splitlines()
 
 
+def test_whoever_answered_in_a_file_is_not_asked_again_under_a_name_with_blanks(folder):
+    words = ("survey", "encode", folder / "survey.yaml", "--respondent", " p7 ", "--json")
+    ran = confide(*words)
+    assert ran.code == 0, ran.err
+    assert ran.json["from-receipts"] == 1
+    assert ran.json["lines"] == [(folder / "reports.jsonl").read_text().splitlines()[7]]
+
+
 def test_an_interview_prints_one_line_and_asks_on_standard_error(folder, tmp_path):
     words = [
         "survey",

@@ -138,6 +138,34 @@ def test_who_answers_again_sends_the_first_report_whatever_the_answers_are_now(s
     assert receipts.stat().st_mode & 0o077 == 0
 
 
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED), ("p1", " p1\N{NO-BREAK SPACE}")],
+)
+def test_a_name_in_another_spelling_is_the_same_respondent(survey, tmp_path, first, then):
+    receipts, given = tmp_path / "r.json", {"shared": "yes", "home": "a"}
+    made = respond(survey, {first: given}, receipts=receipts)
+    assert respond(survey, {then: given}, receipts=receipts) == (made[0], 0)
+    with pytest.raises(ContractError, match="Two names are one respondent"):
+        respond(survey, {first: given, then: given}, receipts=tmp_path / "other.json")
+    (tmp_path / "answers.csv").write_text(f"respondent,shared,home\n{first},yes,a\n{then},yes,a\n")
+    with pytest.raises(ContractError, match="row 3: expected one row a respondent"):
+        read_answers(tmp_path / "answers.csv", survey=survey)
+
+
+def test_of_two_spellings_that_receipts_hold_already_the_first_report_is_sent(survey, tmp_path):
+    receipts, given = tmp_path / "r.json", {"shared": "yes", "home": "a"}
+    (one, _), _ = respond(survey, {"a": given, "b": given}, receipts=receipts)
+    text = (
+        receipts.read_text().replace('"a":', f'"{DECOMPOSED}":').replace('"b":', f'"{COMPOSED}":')
+    )
+    receipts.write_text(text)
+    assert respond(survey, {COMPOSED: given}, receipts=receipts) == ((one,), 0)
+
+
 def test_receipts_hold_what_was_sent_and_no_answer(survey, tmp_path):
     receipts = tmp_path / "r.json"
     reports, _ = respond(survey, answers(3), receipts=receipts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.regular_file import reading_text
-from confide.release.survey.survey import Survey
+from confide.release.survey.survey import Survey, one_spelling
 
 RESPONDENT = "respondent"
 
@@ -49,7 +49,7 @@ def _row(
     row: Mapping[str | None, str | None], *, survey: Survey, known: Mapping[str, object], place: str
 ) -> dict[str, Mapping[str, str]]:
     texts = {name: (text or "").strip() for name, text in row.items() if name and name.strip()}
-    respondent = texts.pop(RESPONDENT)
+    respondent = one_spelling(texts.pop(RESPONDENT))
     if None in row or not respondent or respondent in known:
         raise ContractError(
             f"{place}: expected one row a respondent, each with a name of its own.",

@@ -2,7 +2,8 @@
 
 Fresh coins for the same answer let a reader average them out: m reports of one respondent cost mε.
 So the first report of a respondent is *permanent* [EPK14]: whoever answers again, alike or
-otherwise, gets that report back, byte for byte, and no further loss occurs.
+otherwise, gets that report back, byte for byte, and no further loss occurs.  A name that is
+composed of other characters, or has blanks around it, is the same respondent.
 
 *Privacy:* a receipt holds what was sent and the local name of the respondent, never an answer; it
 stays on the device, readable by its owner alone.  It is on disk before a report is handed out, so
@@ -24,7 +25,7 @@ from confide.errors import ContractError
 from confide.noise.entropy import Entropy, SystemEntropy
 from confide.regular_file import locked, read_bytes, replace_durable, sync_folder
 from confide.release.survey.responses import body_of, read_report
-from confide.release.survey.survey import Report, Survey, encode
+from confide.release.survey.survey import Report, Survey, encode, one_spelling
 
 SCHEMA = "confide.survey-receipts/1"
 
@@ -40,8 +41,10 @@ def respond(
         receipts: Their file; made if there is none.
 
     Raises:
-        ContractError: If an answer is not public, or ``receipts`` is not of this survey.
+        ContractError: If an answer is not public, two names are one respondent, or ``receipts`` is
+            not of this survey.
     """
+    answers = _by_respondent(answers)
     with _locked(receipts):
         held = read_receipts(receipts, survey=survey)
         made = permanent(survey, answers, held=held, entropy=SystemEntropy())
@@ -49,6 +52,17 @@ def respond(
             _write(receipts, {**held, **made}, survey=survey)
     everyone = {**held, **made}
     return tuple(everyone[name] for name in answers), len(made)
+
+
+def _by_respondent(answers: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Return answers under the one spelling of each name."""
+    named = {one_spelling(name): given for name, given in answers.items()}
+    if len(named) < len(answers):
+        raise ContractError(
+            "Two names are one respondent, written in two ways.",
+            hint="Give each respondent one name: more than one report of somebody gives away more.",
+        )
+    return named
 
 
 def permanent(
@@ -83,6 +97,8 @@ def _answer(given: Mapping[str, str], question: str) -> str:
 def read_receipts(path: Path, *, survey: Survey) -> dict[str, Report]:
     """Return the reports that a file of receipts holds, by respondent; none if there is no file.
 
+    Of a respondent whom an earlier version knew under two spellings the first report stays.
+
     Raises:
         ContractError: If the file is damaged or of another survey: a lost receipt would let the
             same respondent be randomised again, so nothing is guessed.
@@ -93,7 +109,10 @@ def read_receipts(path: Path, *, survey: Survey) -> dict[str, Report]:
         value = json.loads(read_bytes(path))
         reports = value["reports"].items() if value["schema"] == SCHEMA else ()
         if value["survey"] == survey.digest():
-            return {name: read_report(report, survey=survey) for name, report in reports}
+            held: dict[str, Report] = {}
+            for name, report in reports:
+                held.setdefault(one_spelling(name), read_report(report, survey=survey))
+            return held
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise ContractError(

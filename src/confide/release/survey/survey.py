@@ -17,6 +17,7 @@ References:
         SIAM J. Comput. 40(3), 2011. https://arxiv.org/abs/0803.0924
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,6 +112,18 @@ class Survey:
             if question.id == name:
                 return question
         raise UnknownNameError("question", name, known=[each.id for each in self.questions])
+
+
+def one_spelling(respondent: str) -> str:
+    """Return the local name of a respondent as it is looked up: in Unicode form C, without blanks.
+
+    Example:
+        The same name as two systems write it:
+
+        >>> one_spelling("Zoe" + chr(0x308) + " ") == one_spelling("Zo" + chr(0xEB))
+        True
+    """
+    return unicodedata.normalize("NFC", respondent.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from confide.files.survey.survey_answers import read_answers
 from confide.regular_file import create_text
 from confide.release.survey.receipts import read_receipts, respond
 from confide.release.survey.responses import line_of
-from confide.release.survey.survey import Survey
+from confide.release.survey.survey import Survey, one_spelling
 
 Asking: TypeAlias = Callable[[Survey], Mapping[str, str]]
 
@@ -71,7 +71,7 @@ def encode_answers(
     given: Mapping[str, Mapping[str, str]]
     if answers is not None:
         given = read_answers(answers, survey=declared)
-    elif respondent in read_receipts(kept, survey=declared):
+    elif one_spelling(respondent) in read_receipts(kept, survey=declared):
         given = {respondent: {}}  # asked before: the same report again, whatever the answers
     else:
         given = {respondent: ask(declared)}
