@@ -184,11 +184,18 @@ def _file(error: OSError, *, out: Output) -> int:
 
 def _ledger_file(error: sqlite3.OperationalError, *, out: Output) -> int:
     """Say what SQLite says of its file: a full disk, a lock; these texts hold no value."""
+    match error.sqlite_errorcode & 0xFF:  # the kind, whatever the case of it
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            mend = "Another program holds it: end that"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            mend = "Check its permissions, its folder's, and that its path is below 500 characters"
+        case _:
+            mend = "Make room on its disk, and see that its folder may be written to"
     out.error(
         f"The ledger's file cannot be used: {error}.",
         kind="FileError",
-        hint="Make room on its disk, then run the same again; confide ledger show says what is "
-        f"charged. {_noted(error)}".strip(),
+        hint=f"{mend}, then run the same again; confide ledger show says what is charged. "
+        f"{_noted(error)}".strip(),
         code=OUTAGE,
     )
     return OUTAGE

@@ -28,6 +28,10 @@ _SETTINGS = {
     "standard_conforming_strings": "on",
 }
 _REQUIRED = {"fsync": "on", "full_page_writes": "on", "server_encoding": "UTF8"}
+_CUT = (
+    "The server ended this session, as it does with a process that was stopped in the middle of a "
+    "transaction for a minute. What was charged stays; run the same again."
+)
 _HINT = "Check that the server runs, the url in dataset.yaml, and PGPASSWORD or ~/.pgpass."
 
 
@@ -77,14 +81,27 @@ class PostgresSession:
         )
         self.denied = errors.InsufficientPrivilege
         self._lost, self._waited = errors.OperationalError, errors.LockNotAvailable
+        self._failed = errors.Error
         self._backend = connection.info.backend_pid
 
     def prepare(self, *, schema: str) -> None:
-        """Set what a ledger needs and refuse a server that does not keep what it commits."""
+        """Set what a ledger needs and refuse a server that does not keep what it commits.
+
+        Raises:
+            ContractError: If it does not, or is too old.
+            LedgerUnreachableError: If it is a replica.
+        """
         version = self.connection.info.server_version // 10_000
         if version < OLDEST:
             raise ContractError(
                 f"Expected PostgreSQL {OLDEST} or newer, got {version}.", hint="Upgrade the server."
+            )
+        ((is_replica,),) = self.run("SELECT pg_is_in_recovery()")
+        if is_replica:
+            raise LedgerUnreachableError(
+                "This PostgreSQL server is a replica, which takes no charge.",
+                hint="Name the primary in dataset.yaml. Where a replica has to take its place, "
+                "treat that as a restore.",
             )
         settings = _SETTINGS | {"search_path": f'"{schema}", pg_temp'}
         sets = ", ".join("set_config(%s, %s, false)" for _ in settings)
@@ -171,6 +188,10 @@ class PostgresSession:
             ) from None
         except self._lost as error:
             raise LedgerUnreachableError(_told(error), hint=_HINT) from None
+        except self._failed as error:
+            if not self.connection.closed:
+                raise
+            raise LedgerUnreachableError(_told(error), hint=_CUT) from None
 
 
 def _told(error: Exception) -> str:

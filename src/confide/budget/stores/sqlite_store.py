@@ -37,6 +37,7 @@ from confide.regular_file import descriptor, require_regular
 
 _WAIT_MS = 120_000
 _COMPANIONS = ("-journal", "-wal", "-shm")
+_OF_THE_FILE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_WAIT_MS}",
     "PRAGMA foreign_keys = ON",
@@ -306,14 +307,13 @@ def _is_broken(path: Path) -> bool:
     _require_private(path, mode="600")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         try:
-            for pragma in _PRAGMAS:
-                database.execute(pragma)
-            database.execute("BEGIN IMMEDIATE")
+            for statement in (*_PRAGMAS, "BEGIN IMMEDIATE"):
+                database.execute(statement)
             version = database.execute("PRAGMA user_version").fetchone()[0]
             is_empty = not _schema_of(database)
             database.execute("ROLLBACK")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            if error.sqlite_errorcode not in _OF_THE_FILE:  # rights, locks and disks pass over
                 raise
             return True
         except sqlite3.DatabaseError:
