@@ -28,9 +28,10 @@ from confide.budget.chain.readings import Moment
 from confide.budget.entry import follows_reading
 from confide.budget.integrity.acceptance import acceptance, burn, under_way
 from confide.budget.integrity.anchor import Anchor
+from confide.budget.integrity.anchor_audit import missing_anchor
 from confide.budget.integrity.book_head import current_head, unsigned_head
 from confide.budget.integrity.head_check import KEY_REPLACED, HeadCheck
-from confide.budget.integrity.inspection import Inspection, inspect, told
+from confide.budget.integrity.inspection import Inspection, against_folder, inspect, told
 from confide.budget.integrity.keeping import Keeper
 from confide.budget.integrity.opening import look
 from confide.budget.lengths import require_reason, require_short
@@ -213,7 +214,9 @@ class Journal:
             self._take_in(event)
             if event.number > anchored:
                 missing.append(unsigned_head(self.book, key=self.public_key))
-        self._durable = self.book.number
+        self._durable, most = self.book.number, self.store.most_behind
+        for lost in missing_anchor(self._site, self.book, is_empty=last is None, most=most):
+            raise LedgerFrozenError(lost)
         self._head.require(
             self.book, since=since, anchored=last, missing=len(missing), key=self.public_key
         )
@@ -353,9 +356,7 @@ class Journal:
             signer=signer,
         )
         if self._site is not None and not found.damage:
-            identity = found.book.identity
-            found.damage.extend(identity.damage(self._site, rows=found.book.number))
-            found.differences.extend(identity.differences(self._site))
+            against_folder(found, self._site, store=self.store, anchor=self._anchor)
         return found
 
     def _accept(self, found: Inspection, *, reason: str, officers: Officers) -> SignedHead:

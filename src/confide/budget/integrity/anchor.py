@@ -60,6 +60,10 @@ class Anchor:
         last = self.last()
         return 0 if last is None else last.number
 
+    def is_empty(self) -> bool:
+        """Return whether there is no complete line; reads the end only."""
+        return next(self._backwards(), None) is None
+
     def since(self, number: int) -> tuple[SignedHead | None, ...]:
         """Return the lines from the last one of row ``number`` on; reads no more than those.
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from confide.budget.accounts.book import Book
 from confide.budget.chain.chain import SignedHead, is_signed
+from confide.budget.chain.identity import SiteFolder
 from confide.budget.integrity.anchor_line import Line
 
 
@@ -30,6 +31,24 @@ def last_accepted(heads: Sequence[Line | None], *, accepted: Collection[str]) ->
         if head.hash in accepted:
             start = place
     return start
+
+
+def missing_anchor(
+    site: SiteFolder | None, book: Book, *, is_empty: bool, most: int | None
+) -> Iterator[str]:
+    """Yield that a folder has lost its anchor, where the number of missing lines does not say so.
+
+    The anchor of a host that is new to a ledger is empty as well, but its folder has had no ledger.
+    A crash may leave the first row without its line.
+
+    Args:
+        site: What the folder knows of its ledger.
+        book: What all rows add up to.
+        is_empty: Whether the anchor has no line.
+        most: As of :func:`anchor_differences`.
+    """
+    if most is None and is_empty and book.number > 1 and site is not None and site.ledger:
+        yield "The anchor is missing, though this folder has had the ledger."
 
 
 def anchor_differences(

@@ -18,6 +18,7 @@ from confide.budget.accounts.lost_lineages import terms_told_before
 from confide.budget.accounts.lost_terms import Told, changed_terms, told_terms
 from confide.budget.chain.chain import Event, SignedHead, Signer
 from confide.budget.chain.garbage import uncollected
+from confide.budget.chain.identity import SiteFolder
 from confide.budget.chain.signatures import Gathered, Signature
 from confide.budget.entry import OVER
 from confide.budget.integrity.anchor import Anchor
@@ -25,6 +26,7 @@ from confide.budget.integrity.anchor_audit import (
     anchor_differences,
     keys_for,
     last_accepted,
+    missing_anchor,
     unsigned_lines,
 )
 from confide.budget.integrity.anchor_line import Line
@@ -167,6 +169,15 @@ def inspect(
     found.may_lack = len(found.differences) > copies or bool(found.lost or found.unsigned)
     check_charges(found, found.book.requests.all(), recompute=recompute)
     return found
+
+
+def against_folder(found: Inspection, site: SiteFolder, *, store: Store, anchor: Anchor) -> None:
+    """Add what the folder of a ledger knows against it."""
+    book, is_empty = found.book, anchor.is_empty()
+    found.damage.extend(book.identity.damage(site, rows=book.number))
+    lost = tuple(missing_anchor(site, book, is_empty=is_empty, most=store.most_behind))
+    found.differences.extend((*book.identity.differences(site), *lost))
+    found.may_lack = found.may_lack or bool(lost)
 
 
 def told(
