@@ -15,7 +15,7 @@ References:
         38(1), 1982. https://doi.org/10.2307/2530286
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -39,6 +39,7 @@ from confide.statistics.survival.curves import (
     cumulative_hazard,
     cumulative_incidence,
     falling,
+    hazard_reach,
     mean_weights,
     reached,
     restricted_mean,
@@ -117,7 +118,10 @@ def survival_band(table: ExitTable, *, level: float) -> Banded:
 
 
 def hazard_band(table: ExitTable, *, level: float) -> Banded:
-    """Return the cumulative hazard of any event, (..., arms, bins)."""
+    """Return the cumulative hazard of any event, (..., arms, bins).
+
+    The interval reaches to what heaped times inside bins would make of it.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         curve = cumulative_hazard(table.grouped, early=table.early)
         slopes = table.by_cells(hazard_slopes(table.grouped, early=table.early))
@@ -127,6 +131,8 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
         ends = hazard_interval(
             curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
         )
+        down, up = hazard_reach(table.exits, early=table.early)
+        ends = np.maximum(ends[0] - down, 0.0), ends[1] + up
         return _shown(np.maximum(curve, 0.0), ends, of, kept=table.usable(), sign=-1)
 
 
@@ -159,7 +165,27 @@ def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
 
 
 def mean_band(table: ExitTable, *, level: float) -> Banded:
-    """Return the mean time without event up to the horizon of each arm, (..., arms), in steps."""
+    """Return the mean time without event up to the horizon of each arm, (..., arms), in steps.
+
+    The interval reaches to where all events of a bin stand at its first time, or at its last.
+    """
+    of, reach = _even_mean_band(table, level=level), _mean_reach(table)
+    start, end = float(table.edges[0]), float(table.edges[-1])
+    lower, upper = np.maximum(of.lower - reach, start), np.minimum(of.upper + reach, end)
+    return replace(of, lower=lower, upper=upper)
+
+
+def _mean_reach(table: ExitTable) -> Array:
+    """Return how far a mean may move where the events of bins are heaped, (..., arms)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        curve = falling(np.clip(np.nan_to_num(survival(table.grouped)), 0.0, 1.0))
+    gone = -np.diff(curve, axis=-1, prepend=1.0)
+    found: Array = (gone * (table.widths - 1) / 2).sum(axis=-1)
+    return found
+
+
+def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
+    """Return the same where events are spread evenly over each bin."""
     found, of = _means(table)
     risk, (start, end) = table.at_risk, (float(table.edges[0]), float(table.edges[-1]))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -190,16 +216,20 @@ def _means(table: ExitTable) -> tuple[Array, Errors]:
 
 
 def mean_difference(table: ExitTable, *, level: float) -> Banded:
-    """Return the mean of each later arm minus that of the first, (..., arms − 1) [New98]."""
-    of = mean_band(table, level=level)
+    """Return the mean of each later arm minus that of the first, (..., arms − 1) [New98].
+
+    Where times are heaped, they are in both arms: what that may move is the difference.
+    """
+    of, reach = _even_mean_band(table, level=level), _mean_reach(table)
     value, lower, upper = of.value, of.lower, of.upper
     found = value[..., 1:] - value[..., :1]
     down = np.hypot(value[..., 1:] - lower[..., 1:], upper[..., :1] - value[..., :1])
     up = np.hypot(upper[..., 1:] - value[..., 1:], value[..., :1] - lower[..., :1])
+    heaped = np.abs(reach[..., 1:] - reach[..., :1])
     return Banded(
         value=found,
-        lower=found - down,
-        upper=found + up,
+        lower=found - down - heaped,
+        upper=found + up + heaped,
         error=np.hypot(of.error[..., 1:], of.error[..., :1]),
     )
 

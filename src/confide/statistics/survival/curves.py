@@ -101,6 +101,30 @@ def rate_of(leaving: Array, risk: Array, *, early: Array | float) -> Array:
     return found
 
 
+def hazard_reach(exits: Array, *, early: Array) -> tuple[Array, Array]:
+    """Return how much lower and how much higher a cumulative hazard may be, (..., bins) each.
+
+    Lower where all events of a bin stand at one time, before those who are censored there, as
+    heaped times may; higher where they are spread over it and all who are censored went before.  A
+    bin of one time leaves nothing open.
+
+    Args:
+        exits: As they were measured, none moved; shape (..., bins + 1, causes + 1).
+        early: λ of each bin, (bins,), by :mod:`.grouping`.
+    """
+    risk, leaving = at_risk(exits)[..., :-1], exits[..., :-1, :]
+    events, lost = leaving[..., :-1].sum(axis=-1), leaving[..., -1]
+
+    def rate(there: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((there > 0) & (events > 0), events / there, 0.0)
+
+    least, most = rate(risk), rate(risk - 2 * early * lost - early * events)
+    told = rate(risk - early * (lost + events))
+    down = np.cumsum(np.maximum(told - least, 0.0), axis=-1)
+    return down, np.cumsum(np.maximum(most - told, 0.0), axis=-1)
+
+
 def cumulative_incidence(exits: Array) -> Array:
     """Return the Aalen–Johansen share with each cause, (..., bins, causes)."""
     after = survival(exits)
