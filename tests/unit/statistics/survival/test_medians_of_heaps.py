@@ -30,3 +30,28 @@ def test_the_interval_of_a_median_reaches_to_the_ends_of_its_bins(visit, tmp_pat
     (median,) = [each for each in found if each.quantity == "median survival"]
     assert (median.lower, median.upper) == (200, 249)
     assert 200 <= median.value <= 249
+
+
+@pytest.mark.parametrize("visit", [0, 49])
+def test_intervals_of_means_and_hazards_reach_to_what_heaped_times_would_make_of_them(
+    visit, tmp_path
+):
+    """All who die do so on the first day of a bin of 50, or on its last; nobody is censored."""
+    days = [day + visit for day in range(0, 350, 50) for _ in range(1_000)] + [400] * 3_000
+    trial = pa.table(
+        {
+            "pid": [str(i) for i in range(len(days))],
+            "status": ["dead"] * 7_000 + ["alive"] * 3_000,
+            "days": days,
+        }
+    )
+    release = released(ASKED, table=trial, columns=COLUMNS, name="trial", folder=tmp_path)
+    found = release.of("s")
+    (mean,) = [each for each in found if each.quantity == "restricted mean"]
+    assert mean.lower <= sum(days) / len(days) <= mean.upper
+    assert mean.upper - mean.lower <= 50
+    hazards = [each for each in found if each.quantity == "cumulative hazard"]
+    true, left = 0.0, len(days)
+    for each in hazards[:7]:
+        true, left = true + 1_000 / left, left - 1_000
+        assert each.lower <= true <= each.upper
