@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from confide.files.schema import FILES, json_schema
+from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import schema
+from confide.release.jobs.job_form import JobForm
+from confide.release.reused_form import ReusedForm
 
 HERE = Path(__file__).parent
+CERTIFICATES = {
+    "certificate": CertificateForm,
+    "certificate-job": JobForm,
+    "certificate-reused": ReusedForm,
+}
 CLI_PAGE = "reference/cli.md"
 HELP_START, HELP_END = "<!-- help: ", "<!-- end of help -->"
 
 
 def schemas() -> dict[str, str]:
     """Return the text of every JSON Schema, by path below docs/."""
-    return {f"reference/{name}.schema.json": _text(json_schema(name)) for name in FILES} | {
-        "reference/certificate.schema.json": _text(schema())
-    }
+    files = {name: json_schema(name) for name in FILES}
+    files |= {name: schema(form) for name, form in CERTIFICATES.items()}
+    return {f"reference/{name}.schema.json": _text(found) for name, found in files.items()}
 
 
 def _text(schema: Any) -> str:

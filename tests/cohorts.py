@@ -29,6 +29,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer, certificate
 from confide.release.certificate.cuts import with_cuts
+from confide.release.certificate.parts import SoftwarePart
 from confide.release.noisy import NoisyAggregates
 from confide.release.site.keys import SigningKey
 from confide.report.release import Release
@@ -617,15 +618,15 @@ def signing_key() -> SigningKey:
 
 
 def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
-    software = {
-        "name": "confide",
-        "version": "0",
-        "source-sha256": "33" * 32,
-        "python": "3.11",
-        "lock-sha256": "44" * 32,
-        "libraries": {"duckdb": "2.0.0"},
-        "checks": ["the plan follows from its statistics"],
-    }
+    software = SoftwarePart(
+        name="confide",
+        version="0",
+        source_sha256="33" * 32,
+        python="3.11",
+        lock_sha256="44" * 32,
+        libraries={"duckdb": "2.0.0"},
+        checks=["the plan follows from its statistics"],
+    )
     return certificate(
         noisy,
         estimates=with_cuts(noisy.estimates(), plan=noisy.plan),
@@ -633,7 +634,7 @@ def certificate_of(noisy: NoisyAggregates, *, number: int = 7) -> Json:
         issuer=Issuer(organisation="North Hospital", contact="dpo@north.example"),
         software=software,
         signer=signing_key(),
-    )
+    ).to_json()
 
 
 def release_of(

@@ -11,6 +11,7 @@ from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.calibrate_to_error import Within
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
+from confide.release.certificate.form import CertificateForm
 from confide.report.legal.audited import AuditResults
 from confide.report.legal.build import build
 from confide.report.legal.declared import (
@@ -106,7 +107,7 @@ def release_subject(plan=None, *, asks=ASKS, audit=AUDIT):
     certificate = cohorts.certificate_of(cohorts.noisy_of(plan))
     return of_release(
         plan,
-        certificate=certificate,
+        certificate=CertificateForm.read(certificate),
         file="certificate.json",
         asks=asks,
         asked_in="study.yaml" if asks else "",

@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 from confide.drawing.conditions import condition_text, expression_text, label
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
+from confide.plans.contribution import Counted, Counting
+from confide.plans.plan import Conditioned, Grouped, OfColumn, WithEvents
 from confide.tables.expression import BinOf, Expression
-from confide.tables.filter import Everything, Predicate
+from confide.tables.filter import Predicate
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset
 
@@ -59,10 +61,9 @@ Axis: TypeAlias = Callable[[Any, str, Words], str]
 """The title of an axis of values, of the statistic and the unit as it is printed."""
 
 
-def counted(statistic: Any) -> str:
+def counted(statistic: object) -> str:
     """Return whether a statistic counts "patients" or "events"."""
-    of = getattr(statistic, "counted", None)
-    return "events" if of is not None and of.value == "events" else "patients"
+    return (statistic.counted if isinstance(statistic, Counting) else Counted.PATIENTS).value
 
 
 def of_column(key: str) -> Title:
@@ -107,8 +108,9 @@ def of_events(key: str) -> Title:
     """Return the title of a rate: its events are a column, or what rows must be."""
 
     def title(statistic: Any, asking: Asking) -> str:
-        column = label(str(getattr(statistic, "events", "")))
-        condition = column or asking.told(getattr(statistic, "of", Everything()))
+        condition = label(statistic.events) if isinstance(statistic, WithEvents) else ""
+        if not condition and isinstance(statistic, Conditioned):
+            condition = asking.told(statistic.of)
         condition = condition or asking.words.say("title.events")
         return asking.words.say(key, condition=condition)
 
@@ -133,7 +135,7 @@ def by_names(statistic: Any, asking: Asking) -> tuple[str, ...]:
     """Return the names of the columns by which a statistic groups."""
     dataset, names = asking.dataset, []
     known = {derived.name for derived in dataset.derived}
-    for name in getattr(statistic, "by", ()):
+    for name in statistic.by if isinstance(statistic, Grouped) else ():
         expression = resolve(name, table=statistic.table, dataset=dataset)
         names.append(asking.axis(expression, label(name) if name in known else None))
     return tuple(names)
@@ -173,7 +175,7 @@ def unit_axis(statistic: Any, unit: str, words: Words) -> str:
 
 def column_axis(statistic: Any, unit: str, words: Words) -> str:
     """Return the column with its unit."""
-    column = label(str(getattr(statistic, "column", "")))
+    column = label(statistic.column) if isinstance(statistic, OfColumn) else ""
     if not unit or unit == column:
         return column
     return words.say("axis.column", column=column, unit=unit)

@@ -7,18 +7,18 @@ from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
 from confide.files.public.private_places import WORKSPACE
 from confide.noise.entropy import SystemEntropy
-from confide.plans.canonical import Json
 from confide.plans.job import Job, JobPlan, plan_job
 from confide.plans.plan import Study
 from confide.privacy.exact import Number, exact
 from confide.release.approval import analyst_of, authority_of
+from confide.release.certificate.certificate import commitment_of
+from confide.release.certificate.parts import CommitmentPart
 from confide.release.jobs.job_answer import is_answer
 from confide.release.jobs.job_certificate import JobRelease, certified_job
 from confide.release.jobs.job_gate import JobGate, RunnableJob
 from confide.release.jobs.job_rounds import InParts, release_in_parts
 from confide.release.published import key_of_plan
 from confide.release.refusal import told_in_epsilon
-from confide.release.site.commitment import published
 from confide.release.site.incidents import log_incident
 from confide.release.site.rotation import signing_key
 from confide.release.site.seal import sealing
@@ -153,10 +153,12 @@ def _certified(
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
         opening = snapshot.opening(stored.entry)
-    return _signed(ws, stored, commitment=published(opening))
+    return _signed(ws, stored, commitment=commitment_of(opening))
 
 
-def _signed(ws: Workspace, stored: StoredRelease, *, commitment: Json = None) -> JobRelease:
+def _signed(
+    ws: Workspace, stored: StoredRelease, *, commitment: CommitmentPart | None = None
+) -> JobRelease:
     """Return a stored answer with its certificate."""
     declared = ws.declared
     return certified_job(

@@ -8,7 +8,7 @@ unit, one row is one unit and there is nothing to bound.
 import enum
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import Protocol, assert_never, runtime_checkable
 
 from confide.errors import ContractError, UnboundedError
 from confide.noise.set_selection import require_size
@@ -33,6 +33,15 @@ class Counted(enum.Enum):
         return "persons" if self is Counted.PATIENTS else "rows"
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """A statistic that counts."""
+
+    @property
+    def counted(self) -> Counted:
+        """What it counts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerPatient:
     """What a patient may contribute.
@@ -44,6 +53,15 @@ class PerPatient:
 
     cells: int | None = None
     rows: int | None = None
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A statistic to which a patient contributes so much."""
+
+    @property
+    def per_patient(self) -> PerPatient:
+        """So much."""
 
 
 def contribution_bounds(

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
@@ -87,6 +87,11 @@ class Statistic(ABC):
     expect: Fraction | None = None
     title: str = ""
 
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the parts of an estimate's key: its groups, where a kind says nothing else."""
+        return self.by if isinstance(self, Grouped) else ()
+
     @abstractmethod
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return what must be measured; raises if the statistic does not suit the data set."""
@@ -107,6 +112,78 @@ class Statistic(ABC):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return the published numbers with their intervals."""
+
+
+@runtime_checkable
+class Grouped(Protocol):
+    """A statistic with a number for each group."""
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Columns of the groups."""
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A model."""
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Columns that explain the outcome."""
+
+
+@runtime_checkable
+class Conditioned(Protocol):
+    """A statistic of those rows, among all, that satisfy a condition."""
+
+    @property
+    def of(self) -> Predicate:
+        """The condition."""
+
+
+@runtime_checkable
+class WithOutcome(Protocol):
+    """A model of a column."""
+
+    @property
+    def outcome(self) -> str:
+        """That column."""
+
+
+@runtime_checkable
+class WithEvents(Protocol):
+    """A rate of the events that a column counts."""
+
+    @property
+    def events(self) -> str:
+        """That column; "" where rows are counted."""
+
+
+@runtime_checkable
+class WithTime(Protocol):
+    """A statistic of the time that patients were followed."""
+
+    @property
+    def time(self) -> str | None:
+        """Column of the time; "" or None where there is none."""
+
+
+@runtime_checkable
+class InIntervals(WithTime, Protocol):
+    """A statistic of when something happens."""
+
+    @property
+    def edges(self) -> tuple[object, ...]:
+        """Ends of the intervals of time."""
+
+
+@runtime_checkable
+class OfColumn(Protocol):
+    """A statistic of the values of a column."""
+
+    @property
+    def column(self) -> str:
+        """That column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,8 @@ from confide.budget.ledger import Entry, Ledger
 from confide.budget.workflow.rules import PolicyClaim, Refused
 from confide.budget.workflow.submission import Verdict
 from confide.plans.plan import Priced
-from confide.release.certificate.authority import (
-    NO_AUTHORITY,
-    Authority,
-    BoundDecision,
-    PolicyNamed,
-)
+from confide.release.certificate.certificate import asked_by
+from confide.release.certificate.parts import AuthorityPart, DecisionPart, PolicyPart
 from confide.release.published import key_of_plan
 
 
@@ -59,16 +55,16 @@ def _claim(plan: Priced, *, analyst: str) -> PolicyClaim:
     )
 
 
-def authority_of(ledger: Ledger, entry: Entry) -> Authority:
-    """Return the policy under which an entry was charged, and the approvals that admitted it."""
+def authority_of(ledger: Ledger, entry: Entry) -> AuthorityPart:
+    """Return who asked for an entry, under which policy, and the approvals that admitted it."""
     if not entry.policy:
-        return NO_AUTHORITY
+        return asked_by(entry)
     adopted = ledger.desk.version(entry.lineage, digest=entry.policy)
-    named = PolicyNamed(id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest)
+    named = PolicyPart(id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest)
     decisions = [
-        BoundDecision(role=each.role, decision="approved", at=each.at, why=each.reason)
+        DecisionPart(role=each.role, decision="approved", at=each.at, why=each.reason or None)
         for submission in ledger.desk.submissions(entry.lineage)
         for each in submission.decisions
         if submission.number == entry.submission and each.verdict is Verdict.APPROVE
     ]
-    return Authority(policy=named, decisions=tuple(decisions))
+    return asked_by(entry, policy=named, decisions=decisions or None)

@@ -20,12 +20,7 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 def group_names(statistic: Statistic, *, width: int) -> tuple[str, ...]:
     """Return the names of a statistic's groups, for the head of a table."""
-    named = (
-        getattr(statistic, "key_names", None)
-        or getattr(statistic, "by", None)
-        or (getattr(statistic, "key", None),)
-    )
-    names = tuple(str(name) for name in named if name)
+    names = statistic.key_names
     return names if len(names) == width else tuple(f"group_{i + 1}" for i in range(width))
 
 

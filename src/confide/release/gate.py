@@ -56,7 +56,7 @@ from confide.plans.plan import Measurement, Noisy, Plan
 from confide.plans.rounds.descent import next_ask
 from confide.plans.soundness.soundness import require_sound
 from confide.release.asking import charge_request
-from confide.release.certificate.certificate import guarantee_of
+from confide.release.certificate.certificate import require_statable
 from confide.release.growing import ended, growth_of, step_taken
 from confide.release.left_out import require_somebody
 from confide.release.noisy import NoisyAggregates, read_payload, shows_noisy
@@ -211,7 +211,7 @@ class Gate:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound(plan)
-        guarantee_of(plan)  # a loss that no certificate can state is refused while that is free
+        require_statable(plan)
         self.engine.check(asked_of(plan), dataset=plan.dataset)
 
     def _pass(

@@ -15,6 +15,8 @@ from confide.errors import VerificationError
 from confide.plans.canonical import Json
 from confide.plans.house_rule import HouseRule
 from confide.plans.soundness.small_cells import COUNTED, FLAG
+from confide.release.certificate.form import CertificateForm, OutputPart
+from confide.release.certificate.form_check import read_form
 from confide.release.export import lines_of
 
 THRESHOLD = HouseRule.ACRO.least
@@ -31,47 +33,47 @@ def results(certificate: Json, *, tables: Mapping[str, bytes]) -> Json:
     Raises:
         VerificationError: If a table is missing, or is not the one that was certified.
     """
+    form = read_form(certificate, form=CertificateForm)
     found: dict[str, Json] = {}
-    for output in certificate["outputs"]:
-        if "columns" not in output:
+    for output in form.outputs:
+        if output.columns is None:
             continue
-        content = tables.get(output["path"], b"")
-        if hashlib.sha256(content).hexdigest() != output["sha256"]:
+        content = tables.get(output.path, b"")
+        if hashlib.sha256(content).hexdigest() != output.sha256:
             raise VerificationError(
-                f"{output['path']} is not the table that was certified.",
+                f"{output.path} is not the table that was certified.",
                 hint="Run: confide verify FOLDER",
             )
         name = f"output_{len(found)}"
-        found[name] = _record(name, output, content=content, certificate=certificate)
-    version = certificate["software"]["version"]
-    return {"version": f"confide {version}", "results": found}
+        found[name] = _record(name, output, content=content, form=form)
+    return {"version": f"confide {form.software.version}", "results": found}
 
 
-def _record(name: str, output: Json, *, content: bytes, certificate: Json) -> Json:
-    house = certificate.get("small-cells")
+def _record(name: str, output: OutputPart, *, content: bytes, form: CertificateForm) -> Json:
+    house, promised = form.small_cells, form.guarantee
     small, withheld = _cells(content)
     status = "review" if small else "pass"
-    rule = "no house rule" if house is None else f"house rule {house['rule']}"
-    shown = certificate["guarantee"]["equivalent"]
-    statistic = output["path"].removeprefix("tables/").removesuffix(".csv")
-    mine = [m for m in certificate["mechanisms"] if m["name"].startswith(f"{statistic}/")]
-    loss = f"ε = {shown['epsilon']}, δ = {shown.get('delta', '0')}"
-    unit = f"{certificate['guarantee']['unit']}, {certificate['guarantee']['adjacency']}"
+    rule = "no house rule" if house is None else f"house rule {house.rule.value}"
+    shown = promised.equivalent
+    statistic = output.path.removeprefix("tables/").removesuffix(".csv")
+    mine = [m for m in form.mechanisms if m.name.startswith(f"{statistic}/")]
+    loss = f"ε = {shown.epsilon}, δ = {shown.delta or '0'}"
+    unit = f"{promised.unit.value}, {promised.adjacency.value}"
     return {
         "uid": name,
         "status": status,
         "type": "table",
         "properties": {
             "method": "differential privacy",
-            "certificate": certificate["id"],
+            "certificate": form.id,
             "loss-of-the-release": loss,
             "unit": unit,
-            "noise": [each["law"] for each in mine],
+            "noise": [each.law.to_json() for each in mine],
         },
         "files": [
             {
-                "name": output["path"],
-                "checksum": output["sha256"],
+                "name": output.path,
+                "checksum": output.sha256,
                 "sdc": {
                     "summary": {
                         "suppressed": bool(withheld),
@@ -94,12 +96,12 @@ def _record(name: str, output: Json, *, content: bytes, certificate: Json) -> Js
             }
         ],
         "outcome": {},
-        "command": "; ".join(each["query"] for each in mine),
+        "command": "; ".join(each.query for each in mine),
         "summary": (
             f"{status}; every number is noisy ({loss}; {unit}); {rule}: {len(withheld)} numbers "
             f"withheld, {len(small)} noisy counts below {THRESHOLD} shown"
         ),
-        "timestamp": certificate["issued"],
+        "timestamp": form.issued,
         "comments": [
             "A noisy count below the threshold is not a count of so few persons: read its interval."
         ],

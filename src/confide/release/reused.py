@@ -13,6 +13,7 @@ itself be an answer.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from confide.budget.ledger import Ledger, State
 from confide.errors import ConfideError, ContractError
@@ -22,18 +23,36 @@ from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.reuse import Answer, Earlier, Same, Summed, answer
 from confide.plans.simulation import Simulation
 from confide.plans.soundness.small_cells import under_rule
-from confide.release.certificate.certificate import Issuer, guarantee_of, signed
-from confide.release.certificate.facts import public_facts
+from confide.release.certificate.certificate import (
+    Issuer,
+    data_of,
+    files_of,
+    guarantee_of,
+    issuer_of,
+    signed,
+)
 from confide.release.certificate.form import VERSION
+from confide.release.certificate.form_check import statable
 from confide.release.certificate.software import software
-from confide.release.certificate.statement import release_of
+from confide.release.certificate.statement import study_of
 from confide.release.export import tables_of
 from confide.release.noisy import NoisyAggregates, flagged, read_payload, shows_noisy
+from confide.release.reused_form import (
+    AnswerPart,
+    ReusedDerivedPart,
+    ReusedForm,
+    ReusedGuaranteePart,
+    ReusedReleasePart,
+    ReusedStatedPart,
+    SourceGuaranteePart,
+    SourcePart,
+    TermPart,
+)
 from confide.release.site.keys import SigningKey
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-reused-1"
-PRODUCT = "post-processing"
+PRODUCT: Final = "post-processing"
 REUSED_PATH = "reused.json"
 BECAUSE = (
     "a function of noisy answers that were charged when they were released: post-processing costs "
@@ -286,87 +305,76 @@ def certified_reuse(
     """
     sources = earlier_releases(ledger, dataset=plan.dataset, audience=plan.study.audience)
     reused = reuse(plan.study, plan.statistics, sources, dataset=plan.dataset)
-    body = {
-        "issuer": {
-            "organisation": issuer.organisation,
-            "contact": issuer.contact,
-            "key": signer.name,
-        },
-        "software": software(),
-        "sources": [_source(source) for source in reused.sources],
-    }
-    return reused, signed(body | derived_reuse(reused), signer=signer)
+    facts = ReusedStatedPart(
+        issuer=issuer_of(issuer, key=signer.name),
+        software=software(),
+        sources=[_source(source) for source in reused.sources],
+    )
+    certificate = signed(ReusedForm, facts, derived_reuse(reused), signer=signer)
+    return reused, certificate.to_json()
 
 
-def derived_reuse(reused: Reused) -> dict[str, Json]:
+@statable()
+def derived_reuse(reused: Reused) -> ReusedDerivedPart:
     """Return every part of the certificate that follows from the folder's files alone."""
     study, dataset = reused.study, reused.dataset
     payload = reused.payload()
     sha256 = hashlib.sha256(payload).hexdigest()
     files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
     files |= tables_of(reused.statistics, reused.estimates())
-    return {
-        "certificate": VERSION,
-        "id": f"{dataset.lineage}/reuse-{sha256[:16]}",
-        "release": _release(study),
-        "data": {
-            "dataset": dataset.id,
-            "lineage": dataset.lineage,
-            "snapshot": dataset.snapshot,
-            "facts-taken-as-public": public_facts(dataset),
-        },
-        "guarantee": {
-            "unit": dataset.unit.entity.value,
-            "adjacency": dataset.adjacency.value,
-            "trust": "central",
-            "spend": "0",
-            "because": BECAUSE,
-            "of-sources": [
-                {"entry": each.entry, **guarantee_of(each.noisy.plan)} for each in reused.sources
+    return ReusedDerivedPart(
+        certificate=VERSION,
+        id=f"{dataset.lineage}/reuse-{sha256[:16]}",
+        release=ReusedReleasePart(**dict(study_of(study)), product=PRODUCT),
+        data=data_of(dataset),
+        guarantee=ReusedGuaranteePart(
+            unit=dataset.unit.entity,
+            adjacency=dataset.adjacency,
+            trust="central",
+            spend="0",
+            because=BECAUSE,
+            of_sources=[
+                SourceGuaranteePart(entry=each.entry, **dict(guarantee_of(each.noisy.plan)))
+                for each in reused.sources
             ],
-        },
-        "answers": [_answer(each) for each in reused.answers],
-        "outputs": [
-            {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
-            for path, content in sorted(files.items())
-        ],
-    }
+        ),
+        answers=[_answer(each) for each in reused.answers],
+        outputs=files_of(files),
+    )
 
 
-def _release(study: Study) -> Json:
-    """Return what a study says of itself, without what it leaves out."""
-    full = release_of(study, product=PRODUCT)
-    return {name: each for name, each in full.items() if name != "cadence"}
+def _source(source: ReusedSource) -> SourcePart:
+    return SourcePart(
+        entry=source.entry,
+        hash=source.hash,
+        released=source.at,
+        payload_sha256=source.sha256(),
+    )
 
 
-def _source(source: ReusedSource) -> Json:
-    return {
-        "entry": source.entry,
-        "hash": source.hash,
-        "released": source.at,
-        "payload-sha256": source.sha256(),
-    }
-
-
-def _answer(found: Answer) -> Json:
+def _answer(found: Answer) -> AnswerPart:
     match found:
         case Same(of=pairs):
             terms = [_term(earlier, question=name) for name, earlier in pairs]
         case Summed(question=question, terms=used):
             terms = [
-                _term(earlier, question=question.name)
-                | ({} if sums is None else {"cells-in-a-sum": max(sums.counts())})
+                _term(
+                    earlier,
+                    question=question.name,
+                    cells=None if sums is None else max(sums.counts()),
+                )
                 for earlier, sums in used
             ]
-    return {"statistic": found.statistic.id, "from": terms}
+    return AnswerPart(statistic=found.statistic.id, from_=terms)
 
 
-def _term(earlier: Earlier, *, question: str) -> dict[str, Json]:
+def _term(earlier: Earlier, *, question: str, cells: int | None = None) -> TermPart:
     measurement = earlier.measurement
-    return {
-        "question": question,
-        "entry": earlier.entry,
-        "measurement": f"{measurement.statistic}/{measurement.name}",
-        "query-sha256": digest(encode(measurement.aggregate)),
-        "noise": encode(measurement.mechanism),
-    }
+    return TermPart(
+        question=question,
+        entry=earlier.entry,
+        measurement=f"{measurement.statistic}/{measurement.name}",
+        query_sha256=digest(encode(measurement.aggregate)),
+        noise=encode(measurement.mechanism),
+        cells_in_a_sum=cells,
+    )

@@ -11,7 +11,9 @@ from confide.plans.canonical import Json
 from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import NOISY_PATH
 from confide.release.certificate.cuts import estimates_of
+from confide.release.certificate.form_check import read_form
 from confide.release.noisy import read_payload
+from confide.release.reused_form import ReusedForm
 from confide.release.verify.verify import Verification, read_certificate, verify
 from confide.release.verify.verify_job import is_job
 from confide.release.verify.verify_reuse import is_reuse, read_reused
@@ -83,7 +85,7 @@ def rebuilt(
         outlines: Public shapes of areas, for maps.
     """
     if is_reuse(certificate):
-        reused = read_reused(certificate, folder=folder)
+        reused = read_reused(read_form(certificate, form=ReusedForm), folder=folder)
         return reused_release(reused, certificate, outlines=outlines or {})
     noisy = read_payload(payload or read_bytes(folder / NOISY_PATH, largest=None))
     return Release(

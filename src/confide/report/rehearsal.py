@@ -55,7 +55,7 @@ def _rehearse(statistic: Statistic, *, plan: Plan) -> None:
     values = tuple(_made_up(each, dataset=plan.dataset) for each in measured)
     noisy = NoisyAggregates(plan=alone, values=values)
     estimates = with_cuts(noisy.estimates(), plan=alone)
-    body = derived(noisy, estimates=estimates, scopes=())
+    body = derived(noisy, estimates=estimates, scopes=()).to_json()
     canonical_bytes(body)
     release = Release(noisy=noisy, estimates=estimates, certificate=body)
     for language in languages():

@@ -10,9 +10,11 @@ from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Plan, Statistic
-from confide.release.certificate.authority import NO_AUTHORITY, Authority
 from confide.release.certificate.certificate import Issuer, certificate
 from confide.release.certificate.cuts import with_cuts
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.form_check import read_form
+from confide.release.certificate.parts import AuthorityPart, CommitmentPart
 from confide.release.certificate.software import software
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.reused import Reused
@@ -51,6 +53,11 @@ class Release:
     def plan(self) -> Plan:
         """The plan that was released."""
         return self.noisy.plan
+
+    @property
+    def form(self) -> CertificateForm:
+        """What the certificate of a release says that was charged."""
+        return read_form(self.certificate, form=CertificateForm)
 
     @property
     def made_of(self) -> Reused | None:
@@ -206,8 +213,8 @@ def certified(
     *,
     issuer: Issuer,
     signer: SigningKey,
-    authority: Authority = NO_AUTHORITY,
-    commitment: Json = None,
+    authority: AuthorityPart | None = None,
+    commitment: CommitmentPart | None = None,
     outlines: "Maps | None" = None,
 ) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""
@@ -226,5 +233,5 @@ def certified(
             signer=signer,
             authority=authority,
             commitment=commitment,
-        ),
+        ).to_json(),
     )

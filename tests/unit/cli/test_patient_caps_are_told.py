@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from command_line import confide
+from confide.release.certificate.form import CertificateForm
 from confide.release.site.keys import read_person_key
 from confide.release.verify.checks import charges_check
 
@@ -97,7 +98,8 @@ def test_a_delta_under_such_a_policy_is_charged_and_verifies(wide, measure):
     assert [each["scope"] for each in charges] == ["lifetime-delta"]
     without = json.loads((wide / "o" / "certificate.json").read_text())
     without["accounting"]["charges"] = []
-    check = charges_check(without, nano=Fraction(1, 2), atto=Fraction(1, 10**8), grown=False)
+    form = CertificateForm.read(without)
+    check = charges_check(form, nano=Fraction(1, 2), atto=Fraction(1, 10**8), grown=False)
     assert (check.holds, "lifetime-delta" in check.detail) == (False, True)
 
 

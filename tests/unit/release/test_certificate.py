@@ -11,19 +11,25 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pydantic import ValidationError
 
-from confide.errors import ContractError
+from confide.errors import ContractError, UnsupportedError, VerificationError
 from confide.jobs.kinds import read_spec
 from confide.release.certificate import signed_words
 from confide.release.certificate.form import CertificateForm
-from confide.release.certificate.form_check import form_problem, schema
+from confide.release.certificate.form_check import read_form, schema
 from confide.release.certificate.in_words import in_words
+from confide.release.certificate.parts import CertificatePart
+from confide.release.jobs.job_form import JobForm
+from confide.release.reused_form import ReusedForm
 from confide.release.verify import verify as module
 from confide.release.verify.against_chain import chain_checks, read_chain
 from confide.release.verify.checks import signature_check
 from confide.release.verify.verify import read_certificate, verify
 from confide.statistics.registry import KINDS
+from confide.workspace import open_study
 from issued import again, edited, issue, leaves, signed
+from small_clinic import make_clinic
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -65,6 +71,11 @@ def test_every_certificate_has_the_form_of_the_schema_and_verifies(any_issued):
     assert found.holds, [check for check in found.checks if not check.holds]
 
 
+def refused(certificate, *, match="."):
+    with pytest.raises(VerificationError, match=match):
+        read_form(certificate, form=CertificateForm)
+
+
 @pytest.mark.parametrize("where", [(), ("release",), ("guarantee", "spend"), ("accounting",)])
 def test_form_and_schema_refuse_an_unknown_member_and_a_missing_one(plain, where):
     extra, lacking = plain.certificate, plain.certificate
@@ -74,9 +85,74 @@ def test_form_and_schema_refuse_an_unknown_member_and_a_missing_one(plain, where
     inner["colour"] = "blue"
     other.pop({(): "hazards", ("release",): "title", ("accounting",): "hash"}.get(where, "measure"))
     for broken in (extra, lacking):
-        assert form_problem(broken)
+        refused(broken)
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(broken, schema())
+
+
+FORMS = {
+    "certificate-1/release": CertificateForm,
+    "certificate-1/reuse": ReusedForm,
+    "certificate-job-1/module": JobForm,
+    "certificate-job-1/votes": JobForm,
+}
+
+
+def _built(part):
+    """Yield every part of a certificate, itself first."""
+    yield part
+    for _, member in part:
+        for each in member if isinstance(member, list) else [member]:
+            if isinstance(each, CertificatePart):
+                yield from _built(each)
+
+
+@pytest.mark.parametrize(("golden", "form"), FORMS.items())
+def test_a_certificate_that_lacks_a_part_cannot_be_built(golden, form):
+    whole = read_form(read_certificate(GOLDEN / golden / "certificate.json"), form=form)
+    for part in _built(whole):
+        members = dict(part)
+        assert type(part)(**members) == part
+        for name, field in type(part).model_fields.items():
+            if field.is_required():
+                with pytest.raises(ValidationError, match="Field required"):
+                    type(part)(**{other: of for other, of in members.items() if other != name})
+        with pytest.raises(ValidationError, match="Extra inputs"):
+            type(part)(**members, colour="blue")
+
+
+@pytest.mark.parametrize(("golden", "form"), FORMS.items())
+def test_a_member_that_no_form_names_is_found_in_certificates_of_every_kind(golden, form):
+    folder = GOLDEN / golden
+    certificate = read_certificate(folder / "certificate.json")
+    assert certificate == read_form(certificate, form=form).to_json()
+    jsonschema.validate(certificate, schema(form))
+    for where in ("release", "guarantee", "software"):
+        for change in ({"colour": "blue"}, {"in_words": {"en": "No."}}):
+            lie = certificate | {where: certificate[where] | change}
+            checks = {check.name: check for check in verify(lie, folder=folder).checks}
+            assert "Extra inputs" in checks["form"].detail
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(lie, schema(form))
+
+
+def test_a_plan_that_no_certificate_can_state_is_refused_while_that_is_free(tmp_path):
+    workspace, study = open_study(make_clinic(tmp_path).study)
+    plan = study.plan()
+    with workspace:
+        before = workspace.ledger.head().number
+        with pytest.raises(UnsupportedError, match="audience"):
+            workspace.release(replace(plan, study=replace(plan.study, audience="friends")))
+        assert workspace.ledger.head().number == before
+
+
+def test_a_plan_that_no_certificate_can_state_does_not_verify(plain):
+    noisy = plain.release.noisy
+    friends = replace(noisy.plan, study=replace(noisy.plan.study, audience="friends"))
+    payload = replace(noisy, plan=friends).payload()
+    found = verify(plain.certificate, folder=plain.out, payload=payload)
+    failed = {check.name: check.detail for check in found.checks if not check.holds}
+    assert "audience" in failed["plan"]
 
 
 def test_what_is_not_known_is_absent_and_never_null(plain):
@@ -84,7 +160,7 @@ def test_what_is_not_known_is_absent_and_never_null(plain):
     assert "licence" not in plain.certificate["release"]
     with_null = plain.certificate
     with_null["release"]["licence"] = None
-    assert form_problem(with_null)
+    refused(with_null, match="null")
 
 
 def test_each_kind_of_statistic_says_in_which_direction_its_numbers_err():
@@ -103,9 +179,10 @@ def test_every_amount_is_a_text(plain):
     assert not floats(plain.certificate)
 
 
-def test_each_member_of_the_form_is_in_the_reference():
+@pytest.mark.parametrize("form", [CertificateForm, JobForm, ReusedForm])
+def test_each_member_of_a_form_is_in_the_reference(form):
     page = (Path(__file__).parents[3] / "docs/reference/certificate.md").read_text("utf-8")
-    for name, field in CertificateForm.model_fields.items():
+    for name, field in form.model_fields.items():
         assert f"`{field.alias or name}`" in page, name
         for part in _parts(field.annotation):
             for inner, of in part.model_fields.items():
@@ -195,7 +272,8 @@ def test_a_signed_head_of_the_anchor_shows_that_the_entry_was_not_rewritten(plai
     ("path", "check", "words"),
     [
         (("guarantee", "spend", "rho"), "guarantee", "guarantee.spend.rho says"),
-        (("guarantee", "unit"), "guarantee", "guarantee.unit says"),
+        (("guarantee", "unit"), "form", "guarantee.unit: Input should be"),
+        (("guarantee", "in-words", "en"), "guarantee", "guarantee.in-words.en says"),
         (("mechanisms", 0, "law", "scale-squared"), "errors", "mechanisms[0].error"),
         (("mechanisms", 0, "error", "p95"), "errors", "the noise law gives"),
         (("mechanisms", 1, "sensitivity", "because"), "mechanisms", "mechanisms[1].sensitivity"),
@@ -326,7 +404,7 @@ def test_a_certificate_whose_words_do_not_follow_does_not_verify_in_any_language
 def test_signed_words_without_english_do_not_have_the_form(plain):
     lie = copy.deepcopy(plain.certificate)
     del lie["guarantee"]["in-words"]["en"]
-    assert "English" in form_problem(lie)
+    refused(lie, match="English")
     assert not verify(signed(lie, plain.signer), folder=plain.out).holds
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from confide.errors import ContractError
 from confide.files.public.private_places import WORKSPACE
+from confide.release.certificate.certificate import commitment_of
 from confide.release.site import commitment as module
-from confide.release.site.commitment import commit, opening_of, published, snapshot_digest
+from confide.release.site.commitment import commit, opening_of, snapshot_digest
 from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import state_of
@@ -39,7 +40,7 @@ def checks(issued, certificate=None):
 
 def test_the_commitment_opens_to_the_files_that_were_read(issued):
     opening = opening_of(issued.secrets, entry=issued.certificate["accounting"]["hash"])
-    assert issued.certificate["data"]["commitment"] == published(opening)
+    assert issued.certificate["data"]["commitment"] == commitment_of(opening).to_json()
     assert hashlib.sha256(opening.nonce + opening.snapshot).hexdigest() == opening.value()
     files = sorted(p for p in issued.clinic.folder.iterdir() if p.suffix == ".csv")
     named = [[p.name, hashlib.sha256(p.read_bytes()).hexdigest()] for p in files]
@@ -158,7 +159,7 @@ def test_whatever_stands_in_the_stewards_files_stops_no_release(tmp_path, name):
         path.chmod(0o600)
         other = again(issued.clinic, tmp_path / f"out {number}", request=f"another {number}")
         made = opening_of(issued.secrets, entry=other.certificate["accounting"]["hash"])
-        assert other.certificate["data"]["commitment"] == published(made)
+        assert other.certificate["data"]["commitment"] == commitment_of(made).to_json()
 
 
 @pytest.mark.parametrize("digest", ["\ud800", "no digest", 7, ["f" * 64], ""])

@@ -20,8 +20,8 @@ per-patient:
 def test_values_and_derived_columns_are_facts_with_their_conditions_and_edges(tmp_path):
     clinic = make_clinic(tmp_path, dataset=DATASET.replace("per-patient:\n", DERIVED))
     with confide.open(clinic.dataset) as workspace:
-        facts = {each["name"]: each for each in public_facts(workspace.declared.dataset)}
-    assert facts["patients.age"]["value"] == "[0, 100] a"
+        facts = {each.name: each for each in public_facts(workspace.declared.dataset)}
+    assert facts["patients.age"].value == "[0, 100] a"
     told = {
         "age_band": "bins of patients.age: 0, 40, 60, 100",
         "quarter": "quarter of first_stay",
@@ -32,8 +32,8 @@ def test_values_and_derived_columns_are_facts_with_their_conditions_and_edges(tm
         "wait": "days between first_stay and first_stay, [0, 9] d",
         "stays": "count of rows of visits, at most 3",
     }
-    assert {name: facts[name]["value"] for name in told} == told
-    assert {facts[name]["source"] for name in told} == {DECLARED}
+    assert {name: facts[name].value for name in told} == told
+    assert {facts[name].source for name in told} == {DECLARED}
 
 
 def test_the_certificate_holds_them_and_a_strange_statistic_is_refused(tmp_path):

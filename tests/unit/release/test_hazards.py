@@ -14,7 +14,8 @@ from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import shown_loss
-from confide.release.certificate.hazards import RULES, HazardFacts, HazardStatus, hazards
+from confide.release.certificate.form import HazardStatus
+from confide.release.certificate.hazards import RULES, HazardFacts, hazards
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
 from noisy_answers import dataset
@@ -118,11 +119,11 @@ def test_every_hazard_has_a_status_and_a_reason_and_stands_in_the_reference():
 
     page = (Path(__file__).parents[3] / "docs/reference/certificate.md").read_text("utf-8")
     lines = hazards(stated())
-    assert [line["id"] for line in lines] == list(RULES)
+    assert [line.id for line in lines] == list(RULES)
     for line in lines:
-        assert line["status"] in {each.value for each in HazardStatus}
-        assert line["because"]
-        assert f"`{line['id']}`" in page
+        assert line.status in HazardStatus
+        assert line.because
+        assert f"`{line.id}`" in page
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from confide.errors import (
     VerificationError,
 )
 from confide.learning.running import planned, run_job
-from confide.release.certificate.certificate import signed
 from confide.release.jobs.job_answer import read_answer
 from confide.release.site.keys import read_signing_key
 from confide.release.site.ledger_pin import make_keys
 from confide.release.verify.verify import read_certificate, verify
 from confide.statistics import read_job
 from counting_job import Counting, clinic
+from issued import signed
 
 CANARY = "patient 17 has the value 4711"
 
@@ -176,10 +176,10 @@ def test_a_certificate_of_a_job_verifies_without_data_and_no_change_of_it_does(t
         {"id": "clinic/99"},
     ):
         body = {k: v for k, v in certificate.items() if k != "signature"} | change
-        assert not verify(signed(body, signer=key), folder=folder).holds
+        assert not verify(signed(body, key), folder=folder).holds
     make_keys(tmp_path / "other")
     forged = {k: v for k, v in certificate.items() if k != "signature"}
-    other = signed(forged, signer=read_signing_key(tmp_path / "other"))
+    other = signed(forged, read_signing_key(tmp_path / "other"))
     assert not held(verify(other, folder=folder))["signature"]
     counts = (folder / "counts.json").read_bytes()
     (folder / "counts.json").write_bytes(counts + b" ")

@@ -21,7 +21,7 @@ COUNT = Count(id="diabetes", table="person")
 def _guarantee(words, *, nano=500_000_000, **terms):
     plan = cohorts.plan_of((COUNT,), dataset=cohorts.hospital(**terms), nano=nano)
     release = cohorts.release_of(plan)
-    return guarantee(plan, certificate=release.certificate, words=words)
+    return guarantee(plan, accounting=release.form.accounting, words=words)
 
 
 def test_the_promise_states_unit_adjacency_epsilon_delta_and_windows(words):
@@ -49,7 +49,7 @@ def test_an_event_level_guarantee_says_what_it_is_not(words):
     unit = PrivacyUnit(entity=Entity.EVENT, id_column="person_id")
     dataset = dataclasses.replace(cohorts.hospital(), unit=unit)
     plan = cohorts.plan_of((dataclasses.replace(COUNT, counted=Counted.EVENTS),), dataset=dataset)
-    said = guarantee(plan, certificate=cohorts.release_of(plan).certificate, words=words)
+    said = guarantee(plan, accounting=cohorts.release_of(plan).form.accounting, words=words)
     assert "one event" in said.promise[0]
     assert "not for all of them together" in said.excluded[0]
 
@@ -74,7 +74,7 @@ def test_a_group_whose_delta_reaches_one_has_no_bound(words):
     dataset = cohorts.hospital(measure=Measure.PURE)
     plan = cohorts.plan_of(statistics, dataset=dataset, nano=8_000_000_000)
     release = cohorts.release_of(plan)
-    said = guarantee(plan, certificate=release.certificate, words=words)
+    said = guarantee(plan, accounting=release.form.accounting, words=words)
     assert "no useful bound" in said.groups[1]
     assert release.certificate["guarantee"]["groups"][1]["measure"] == "none"
 

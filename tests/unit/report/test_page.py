@@ -129,7 +129,7 @@ def test_the_same_release_gives_the_same_bytes_in_every_file(words):
 def test_hostile_names_are_text_wherever_they_appear(words):
     dataset = cohorts.hospital(districts=HOSTILE, name=HOSTILE[0])
     study = cohorts.Study(
-        id="x", title=HOSTILE[0], purpose=HOSTILE[1], audience=HOSTILE[2], period=HOSTILE[3]
+        id="x", title=HOSTILE[0], purpose=HOSTILE[1], region=HOSTILE[2], period=HOSTILE[3]
     )
     districts = Histogram(id="a", table="person", by=("district",), title=HOSTILE[4])
     drugs = KeySelection(

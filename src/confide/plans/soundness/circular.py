@@ -4,10 +4,19 @@
 charged.  Names are public.
 """
 
+from collections.abc import Iterator
+
 from confide.errors import ContractError
-from confide.plans.plan import Statistic
+from confide.plans.plan import (
+    Conditioned,
+    Explaining,
+    InIntervals,
+    Statistic,
+    WithEvents,
+    WithOutcome,
+)
 from confide.tables.expression import ColumnOf, Expression, Holds, ValueOf
-from confide.tables.filter import Predicate, sources
+from confide.tables.filter import sources
 from confide.tables.relation import resolve
 from confide.tables.schema import Dataset
 
@@ -21,27 +30,34 @@ def require_explained_by_others(statistic: Statistic, *, table: str, dataset: Da
     Raises:
         ContractError: With the name of the covariate.
     """
-    covariates: tuple[str, ...] = getattr(statistic, "covariates", ())
-    if not covariates:
+    if not isinstance(statistic, Explaining) or not statistic.covariates:
         return
 
     def read(expression: Expression) -> set[tuple[str, str]]:
         return {_source(each, dataset=dataset) for each in sources(expression)}
 
     told: set[tuple[str, str]] = set()
-    condition: Predicate | None = getattr(statistic, "of", None)
-    if condition is not None:
-        told |= read(Holds(of=condition))
-    keys = ("outcome", "events", *(("time",) if hasattr(statistic, "edges") else ()))
-    for name in filter(None, (getattr(statistic, key, None) for key in keys)):
+    if isinstance(statistic, Conditioned):
+        told |= read(Holds(of=statistic.of))
+    for name in _outcome(statistic):
         told |= read(resolve(name, table=table, dataset=dataset))
-    for name in covariates:
+    for name in statistic.covariates:
         if told & read(resolve(name, table=table, dataset=dataset)):
             raise ContractError(
                 f"The covariate {name!r} is read from the column that the outcome is made of, so "
                 "the outcome would be explained by itself.",
                 hint="Leave it out of the covariates.",
             )
+
+
+def _outcome(statistic: Statistic) -> Iterator[str]:
+    """Yield the columns that an outcome is made of, beside its condition."""
+    if isinstance(statistic, WithOutcome):
+        yield statistic.outcome
+    if isinstance(statistic, WithEvents) and statistic.events:
+        yield statistic.events
+    if isinstance(statistic, InIntervals) and statistic.time:
+        yield statistic.time
 
 
 def _source(read: ColumnOf | ValueOf, *, dataset: Dataset) -> tuple[str, str]:

@@ -4,7 +4,7 @@
 survival curves of it are those of the rounding.  Bounds and step are public.
 """
 
-from confide.plans.plan import Plan, Statistic
+from confide.plans.plan import Plan, Statistic, WithTime
 from confide.tables.expression import ColumnOf
 from confide.tables.grid import in_words
 from confide.tables.relation import domain, resolve
@@ -15,8 +15,8 @@ LEAST_STEPS = 20
 
 def coarse_time_notes(plan: Plan, statistic: Statistic) -> tuple[str, ...]:
     """Return what a forecast says of a time column with few steps between its bounds."""
-    name = getattr(statistic, "time", None)
-    if not isinstance(name, str) or not name:
+    name = statistic.time if isinstance(statistic, WithTime) else None
+    if not name:
         return ()
     table = plan.of(statistic.id)[0].aggregate.relation.table
     expression = resolve(name, table=table, dataset=plan.dataset)

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from confide.plans.plan import Plan, Statistic
+from confide.plans.plan import Explaining, Plan, Statistic
 from confide.tables.aggregates.shapes import OfCells
 from confide.tables.expression import BinOf, Expression, Holds, OrMissing
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate, expressions
@@ -41,7 +41,7 @@ def empty_cell_notes(plan: Plan, statistic: Statistic) -> tuple[str, ...]:
 
 def _notes(plan: Plan, statistic: Statistic) -> Iterator[str]:
     dataset = plan.dataset
-    covariates: tuple[str, ...] = getattr(statistic, "covariates", ())
+    covariates = statistic.covariates if isinstance(statistic, Explaining) else ()
     for asked in plan.of(statistic.id):
         aggregate = asked.aggregate
         relation = aggregate.relation

@@ -14,44 +14,77 @@ References:
 """
 
 import hashlib
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import Final, TypeVar
 
 from confide.budget.ledger import Charge, Entry, Scope
 from confide.errors import InvalidParameterError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
-from confide.noise.peeling import Peeling
-from confide.noise.set_selection import SetSelection
-from confide.noise.threshold import KeyThreshold
-from confide.plans.canonical import Json, canonical_bytes, digest, encode
+from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Measurement, Plan, Priced
+from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
 from confide.privacy.odds import membership_advantage
-from confide.release.certificate.authority import NO_AUTHORITY, Authority
+from confide.release.certificate.equivalents import equivalents
 from confide.release.certificate.facts import public_facts
-from confide.release.certificate.form import VERSION
+from confide.release.certificate.form import (
+    VERSION,
+    CertificateForm,
+    DerivedPart,
+    GuaranteePart,
+    PlanPart,
+    ReleasePart,
+)
+from confide.release.certificate.form_check import statable
 from confide.release.certificate.hazards import HazardFacts, hazards
+from confide.release.certificate.in_words import in_words, not_protected
 from confide.release.certificate.limits import forecasts, limits
+from confide.release.certificate.parts import (
+    AccountingPart,
+    AuthorityPart,
+    CertificatePart,
+    ChargePart,
+    CommitmentPart,
+    DataPart,
+    DecisionPart,
+    ExplainedPart,
+    FilePart,
+    GroupPart,
+    IssuerPart,
+    PatientCapPart,
+    PatientsPart,
+    PolicyPart,
+    PromisePart,
+    SignaturePart,
+    SoftwarePart,
+    SpendPart,
+    StatedPart,
+)
 from confide.release.certificate.signed_words import signed_sentence
-from confide.release.certificate.statement import house_rule, measured, output, promised, release_of
+from confide.release.certificate.statement import (
+    cadence_of,
+    contribution_bounds,
+    house_rule,
+    mechanism,
+    output,
+    study_of,
+)
 from confide.release.export import tables
 from confide.release.noisy import NoisyAggregates
+from confide.release.site.commitment import SCHEME, Opening
 from confide.release.site.keys import SigningKey
+from confide.tables.schema import Dataset
 
 GROUP_SIZES = (2, 5)
 NOISY_PATH = "noisy.json"
-ALGORITHM = "Ed25519"
+ALGORITHM: Final = "Ed25519"
 SIGNED_OVER = "RFC 8785 form of this object without signature"
+
+_Form = TypeVar("_Form", bound=CertificatePart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +115,11 @@ def certificate(
     estimates: Sequence[Estimate],
     entry: Entry,
     issuer: Issuer,
-    software: Mapping[str, Json],
+    software: SoftwarePart,
     signer: SigningKey,
-    authority: Authority = NO_AUTHORITY,
-    commitment: Json = None,
-) -> Json:
+    authority: AuthorityPart | None = None,
+    commitment: CommitmentPart | None = None,
+) -> CertificateForm:
     """Return the signed certificate of a release with its estimates.
 
     Args:
@@ -96,53 +129,75 @@ def certificate(
         issuer: Who signs.
         software: What made the release.
         signer: The site's key.
-        authority: Under what the release was allowed.
+        authority: Under what the release was allowed; None where no policy is in force.
         commitment: To the snapshot that was read; None where none was made.
     """
     facts = stated(entry, issuer=issuer, key=signer.name, software=software, authority=authority)
     scopes = tuple(charge.name for charge in entry.charges)
-    body = facts | derived(noisy, estimates=estimates, scopes=scopes, commitment=commitment)
-    return signed(body, signer=signer)
+    body = derived(noisy, estimates=estimates, scopes=scopes, commitment=commitment)
+    return signed(CertificateForm, facts, body, signer=signer)
 
 
 def stated(
-    entry: Entry, *, issuer: Issuer, key: str, software: Mapping[str, Json], authority: Authority
-) -> dict[str, Json]:
+    entry: Entry,
+    *,
+    issuer: Issuer,
+    key: str,
+    software: SoftwarePart,
+    authority: AuthorityPart | None = None,
+) -> StatedPart:
     """Return the members of a certificate that are the ledger's or the issuer's word."""
-    return {
-        "id": f"{entry.lineage}/{entry.number}",
-        "issued": entry.at,
-        "issuer": {"organisation": issuer.organisation, "contact": issuer.contact, "key": key},
-        "authority": {
-            "analyst": entry.analyst,
-            "request": entry.request_key,
-            **authority.to_json(),
-        },
-        "accounting": accounting_of(entry),
-        "software": dict(software),
-    }
+    return StatedPart(
+        id=f"{entry.lineage}/{entry.number}",
+        issued=entry.at,
+        issuer=issuer_of(issuer, key=key),
+        authority=authority or asked_by(entry),
+        accounting=accounting_of(entry),
+        software=software,
+    )
 
 
-def signed(body: Json, *, signer: SigningKey) -> Json:
-    """Return a certificate with the issuer's signature over all of it."""
-    signature = signer.sign(canonical_bytes(body))
-    return body | {
-        "signature": {
-            "alg": ALGORITHM,
-            "key": signer.name,
-            "over": SIGNED_OVER,
-            "value": signature.hex(),
-        }
-    }
+def issuer_of(issuer: Issuer, *, key: str) -> IssuerPart:
+    """Return who issues, with the key that signs."""
+    return IssuerPart(organisation=issuer.organisation, contact=issuer.contact, key=key)
 
 
+def asked_by(
+    entry: Entry,
+    *,
+    policy: PolicyPart | None = None,
+    decisions: list[DecisionPart] | None = None,
+) -> AuthorityPart:
+    """Return who asked for an entry, and under what it was allowed."""
+    return AuthorityPart(
+        analyst=entry.analyst, request=entry.request_key, policy=policy, decisions=decisions
+    )
+
+
+def signed(form: type[_Form], *parts: CertificatePart, signer: SigningKey) -> _Form:
+    """Return a certificate of these parts, with the issuer's signature over all that they say."""
+    body: dict[str, Json] = {}
+    members: dict[str, CertificatePart] = {}
+    for part in parts:
+        body |= part.to_json()
+        members |= dict(part)
+    signature = SignaturePart(
+        alg=ALGORITHM,
+        key=signer.name,
+        over=SIGNED_OVER,
+        value=signer.sign(canonical_bytes(body)).hex(),
+    )
+    return form.model_validate(members | {"signature": signature})
+
+
+@statable()
 def derived(
     noisy: NoisyAggregates,
     *,
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
-    commitment: Json = None,
-) -> dict[str, Json]:
+    commitment: CommitmentPart | None = None,
+) -> DerivedPart:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
     Args:
@@ -156,45 +211,51 @@ def derived(
     known = HazardFacts(
         plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
     )
-    house = house_rule(plan)
-    return {
-        "certificate": VERSION,
-        "release": release_of(plan.study, product="statistics"),
-        "data": data_of(plan, commitment=commitment),
-        "guarantee": guarantee_of(plan) | promised(plan),
-        "plan": {"sha256": plan.digest(), "measurements": len(plan.measurements)},
-        "mechanisms": [
-            _mechanism(measurement, plan) | measured(measurement, plan=plan)
-            for measurement in plan.measurements
+    return DerivedPart(
+        certificate=VERSION,
+        release=ReleasePart(
+            **dict(study_of(plan.study)), product="statistics", cadence=cadence_of(plan.study)
+        ),
+        data=data_of(plan.dataset, commitment=commitment),
+        guarantee=GuaranteePart(
+            **dict(explained(plan)), contribution_bounds=contribution_bounds(plan)
+        ),
+        plan=PlanPart(sha256=plan.digest(), measurements=len(plan.measurements)),
+        mechanisms=[mechanism(measurement, plan=plan) for measurement in plan.measurements],
+        outputs=[
+            output(file, plan=plan, estimates=estimates, expected=expected)
+            for file in files_of({NOISY_PATH: noisy.payload()} | tables(plan, estimates))
         ],
-        "outputs": [
-            output(path, sha256, plan=plan, estimates=estimates, expected=expected)
-            for path, sha256 in _files(noisy, estimates=estimates)
-        ],
-        "limits": limits(plan, expected=expected),
-        "hazards": hazards(known),
-        **({} if house is None else {"small-cells": house}),
-    }
+        limits=limits(plan, expected=expected),
+        hazards=hazards(known),
+        small_cells=house_rule(plan),
+    )
 
 
-def data_of(plan: Priced, *, commitment: Json = None) -> Json:
+def data_of(dataset: Dataset, *, commitment: CommitmentPart | None = None) -> DataPart:
     """Return what a certificate says of the data: names, what is public of them, commitment."""
-    return {
-        "dataset": plan.dataset.id,
-        "lineage": plan.dataset.lineage,
-        "snapshot": plan.dataset.snapshot,
-        "facts-taken-as-public": public_facts(plan.dataset),
-    } | ({} if commitment is None else {"commitment": commitment})
+    return DataPart(
+        dataset=dataset.id,
+        lineage=dataset.lineage,
+        snapshot=dataset.snapshot,
+        facts_taken_as_public=public_facts(dataset),
+        commitment=commitment,
+    )
 
 
-def _spend(loss: PrivacyLoss) -> Json:
+def commitment_of(opening: Opening | None) -> CommitmentPart | None:
+    """Return what a certificate says of the snapshot."""
+    return None if opening is None else CommitmentPart(scheme=SCHEME, value=opening.value())
+
+
+def _spend(loss: PrivacyLoss) -> SpendPart:
     match loss:
         case PureDP(epsilon=epsilon):
-            return {"measure": "pure", "epsilon": _text(epsilon)}
+            return SpendPart(measure="pure", epsilon=_text(epsilon))
         case ApproxDP(epsilon=epsilon, delta=delta):
-            return {"measure": "approx", "epsilon": _text(epsilon), "delta": _text(delta)}
+            return SpendPart(measure="approx", epsilon=_text(epsilon), delta=_text(delta))
         case ZeroConcentratedDP(rho=rho, delta=delta):
-            return {"measure": "zcdp", "rho": _text(rho), "delta": _text(delta)}
+            return SpendPart(measure="zcdp", rho=_text(rho), delta=_text(delta))
 
 
 def _text(amount: Fraction) -> str:
@@ -205,40 +266,61 @@ def _text(amount: Fraction) -> str:
     return str(amount)
 
 
-def guarantee_of(plan: Priced) -> Json:
+def guarantee_of(plan: Priced) -> PromisePart:
     """Return what a plan promises: unit, adjacency, loss, and what it means for groups."""
     shown = shown_loss(plan)
-    return {
-        "unit": plan.dataset.unit.entity.value,
-        "adjacency": plan.dataset.adjacency.value,
-        "trust": "central",
-        "spend": _spend(plan.loss),
-        "equivalent": _spend(shown),
-        "membership-advantage": f"{float(_four_digits_up(membership_advantage(shown))):.4f}",
-        "groups": [{"size": size, **_group(plan, size=size)} for size in GROUP_SIZES],
-        **_patients(plan),
-    }
-
-
-def _patients(plan: Priced) -> Json:
-    """Return the caps up to which each patient is in; the same whoever is left out."""
-    caps = [
-        {
-            "cap": cap.id,
-            "window": cap.window.value,
-            "limit": decimal_text(cap.nano, per_one=NANO),
-            "enforced": "by leaving patients out",
-        }
-        for cap in plan.dataset.patients
-    ]
-    return (
-        {"patients": {"caps": caps, "in-words": signed_sentence("signed.patients")}} if caps else {}
+    return PromisePart(
+        unit=plan.dataset.unit.entity,
+        adjacency=plan.dataset.adjacency,
+        trust="central",
+        spend=_spend(plan.loss),
+        equivalent=_spend(shown),
+        membership_advantage=f"{float(_four_digits_up(membership_advantage(shown))):.4f}",
+        groups=[_group(plan, size=size) for size in GROUP_SIZES],
+        patients=_patients(plan),
     )
 
 
-def _group(plan: Priced, *, size: int) -> Json:
+def require_statable(plan: Priced) -> None:
+    """Refuse a plan that no certificate can state, while that is free.
+
+    Raises:
+        UnsupportedError: If its loss or its study has no place in the form.
+    """
+    with statable():
+        guarantee_of(plan)
+        study_of(plan.study)
+
+
+def explained(plan: Priced) -> ExplainedPart:
+    """Return the same with the loss in other measures, and in words."""
+    return ExplainedPart(
+        **dict(guarantee_of(plan)),
+        equivalents=equivalents(plan),
+        not_protected=not_protected(plan),
+        in_words=in_words(plan),
+    )
+
+
+def _patients(plan: Priced) -> PatientsPart | None:
+    """Return the caps up to which each patient is in; the same whoever is left out."""
+    caps = [
+        PatientCapPart(
+            cap=cap.id,
+            window=cap.window,
+            limit=decimal_text(cap.nano, per_one=NANO),
+            enforced="by leaving patients out",
+        )
+        for cap in plan.dataset.patients
+    ]
+    return PatientsPart(caps=caps, in_words=signed_sentence("signed.patients")) if caps else None
+
+
+def _group(plan: Priced, *, size: int) -> GroupPart:
     loss = shown_group_loss(plan, size=size)
-    return {"measure": "none"} if loss is None else _spend(loss)
+    if loss is None:
+        return GroupPart(size=size, measure="none")
+    return GroupPart(size=size, **dict(_spend(loss)))
 
 
 def shown_group_loss(plan: Priced, *, size: int) -> ApproxDP | PureDP | None:
@@ -256,78 +338,39 @@ def shown_group_loss(plan: Priced, *, size: int) -> ApproxDP | PureDP | None:
         return None
 
 
-def _mechanism(measurement: Measurement, plan: Plan) -> Json:
-    sensitivity = measurement.sensitivity
-    noise = measurement.mechanism
-    letter = "rho" if plan.dataset.measure is Measure.ZCDP else "epsilon"
-    charge = {letter: decimal_text(measurement.nano, per_one=NANO)}
-    if measurement.atto:
-        charge["delta"] = decimal_text(measurement.atto, per_one=ATTO)
-    return {
-        "name": f"{measurement.statistic}/{measurement.name}",
-        "query-sha256": digest(encode(measurement.aggregate)),
-        "sensitivity": {
-            "l1": str(sensitivity.l1),
-            "l2-squared": str(sensitivity.l2_squared),
-            "linf": str(sensitivity.linf),
-            "unit": sensitivity.unit,
-            "because": sensitivity.because,
-        }
-        | (
-            {"reach": str(sensitivity.reach), "set-reach": str(sensitivity.set_reach)}
-            if sensitivity.reach
-            else {}
-        ),
-        "bounds": encode(measurement.aggregate.bounds),
-        "noise": encode(noise),
-        "sampler": "exact, integer arithmetic, operating-system entropy",
-        "charge": charge,
-        "error": {**_error(noise), "unit": sensitivity.unit},
-    }
-
-
-def _error(noise: Mechanism) -> dict[str, str]:
-    """Return how wide noise is, or how far a candidate must lead to be chosen that often."""
-    match noise:
-        case SetSelection() | Peeling():
-            return {
-                name: str(math.ceil(noise.lead(chance)))
-                for name, chance in (("lead-median", 0.5), ("lead-p95", 0.95))
-            }
-        case KeyThreshold():
-            return _error(noise.noise())
-        case DiscreteLaplace() | DiscreteGaussian():
-            return {"median": str(noise.half_width(0.5)), "p95": str(noise.half_width(0.95))}
-        case _:
-            assert_never(noise)
-
-
-def accounting_of(entry: Entry) -> Json:
+def accounting_of(entry: Entry) -> AccountingPart:
     """Return what a certificate says of the entry of the ledger."""
-    return {
-        "entry": entry.number,
-        "previous": entry.previous,
-        "hash": entry.hash,
-        "composition": "sum of charges in integers",
-        "payload-sha256": entry.payload_sha256,
-        "charges": [_charge(charge) for charge in entry.charges],
-        **({} if entry.continues is None else {"continues": entry.continues}),
-        **({"ledger": entry.ledger} if entry.ledger else {}),
-    }
+    return AccountingPart(
+        entry=entry.number,
+        previous=entry.previous,
+        hash=entry.hash,
+        composition="sum of charges in integers",
+        payload_sha256=entry.payload_sha256,
+        charges=[_charge(charge) for charge in entry.charges],
+        continues=entry.continues,
+        ledger=entry.ledger or None,
+    )
 
 
-def _charge(charge: Charge) -> Json:
+def _charge(charge: Charge) -> ChargePart:
     per_one = ATTO if charge.scope is Scope.LIFETIME_DELTA else NANO
-    amounts = {
-        name: decimal_text(getattr(charge, name), per_one=per_one)
-        for name in ("amount", "before", "after", "cap")
-    }
-    named = {"id": charge.cap_id} if charge.cap_id else {}
-    return {"scope": charge.name, **amounts, **named}
+
+    def told(amount: int) -> str:
+        return decimal_text(amount, per_one=per_one)
+
+    return ChargePart(
+        scope=charge.name,
+        amount=told(charge.amount),
+        before=told(charge.before),
+        after=told(charge.after),
+        cap=told(charge.cap),
+        id=charge.cap_id or None,
+    )
 
 
-def _files(noisy: NoisyAggregates, *, estimates: Sequence[Estimate]) -> Iterator[tuple[str, str]]:
-    """Yield path and SHA-256 of each published file."""
-    files = {NOISY_PATH: noisy.payload()} | tables(noisy.plan, estimates)
-    for path, content in sorted(files.items()):
-        yield path, hashlib.sha256(content).hexdigest()
+def files_of(files: Mapping[str, bytes]) -> list[FilePart]:
+    """Return path and SHA-256 of each file."""
+    return [
+        FilePart(path=path, sha256=hashlib.sha256(content).hexdigest())
+        for path, content in sorted(files.items())
+    ]

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from confide.drawing.words import Words
-from confide.plans.canonical import Json
 from confide.plans.estimates import CUT, LIMITED, Estimate
 from confide.plans.plan import Plan
 from confide.plans.soundness.count_limits import limits_of
 from confide.plans.soundness.cuts import cutting
+from confide.release.certificate.form import BoundPart
 from confide.release.certificate.signed_words import ENGLISH, Sentences, in_every_language
 from confide.release.noisy import NoisyAggregates
 from confide.tables.per_patient import CountOf
-
-LEFT_OUT, STOPS = "left-out", "stops"
 
 
 def limit_words(counts: Sequence[CountOf]) -> Sentences:
@@ -50,15 +48,14 @@ def estimates_of(noisy: NoisyAggregates) -> tuple[Estimate, ...]:
     return with_cuts(noisy.estimates(), plan=noisy.plan)
 
 
-def cut_notes_of(certificate: Json, *, statistic: str) -> tuple[str, ...]:
+def cut_notes_of(bounds: Iterable[BoundPart], *, statistic: str) -> tuple[str, ...]:
     """Return what a certificate says of bounds that may have left something out of a statistic."""
     found: list[str] = []
-    for each in certificate["guarantee"].get("contribution-bounds", []):
-        if not any(name.partition("/")[0] == statistic for name in each["measurements"]):
+    for each in bounds:
+        if not any(name.partition("/")[0] == statistic for name in each.measurements):
             continue
-        if LEFT_OUT in each:
-            bound = str(each["bound"])
-            found.append(f"{bound[:1].upper()}{bound[1:]}. {each[LEFT_OUT][ENGLISH]}")
-        if STOPS in each:
-            found.append(str(each[STOPS][ENGLISH]))
+        if each.left_out is not None:
+            found.append(f"{each.bound[:1].upper()}{each.bound[1:]}. {each.left_out[ENGLISH]}")
+        if each.stops is not None:
+            found.append(each.stops[ENGLISH])
     return tuple(dict.fromkeys(found))

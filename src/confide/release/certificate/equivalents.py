@@ -14,49 +14,51 @@ import math
 from fractions import Fraction
 from typing import assert_never
 
-from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
 from confide.plans.plan import Priced
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.release.certificate.in_words import exceptions
+from confide.release.certificate.parts import EquivalentPart
 
 DELTAS = (Fraction(1, 10**5), Fraction(1, 10**6), Fraction(1, 10**9))
 _GRID = 10**4
 
 
-def equivalents(plan: Priced) -> list[Json]:
+def equivalents(plan: Priced) -> list[EquivalentPart]:
     """Return what else the loss of a plan implies."""
     match plan.loss:
         case PureDP(epsilon=epsilon):
             return [
-                {"measure": "zcdp", "rho": _up(epsilon**2 / 2, grid=10**9), "via": "ε²/2 [BS16]"},
-                {"measure": "odds", "factor": _odds(epsilon), "via": "e^ε"},
+                EquivalentPart(
+                    measure="zcdp", rho=_up(epsilon**2 / 2, grid=10**9), via="ε²/2 [BS16]"
+                ),
+                EquivalentPart(measure="odds", factor=_odds(epsilon), via="e^ε"),
             ]
         case ApproxDP(epsilon=epsilon, delta=delta) if isinstance(plan, JobPlan):
             rare = exceptions(epsilon, delta=delta)
             via = "e^2ε but for outputs of probability 2δ/(1 − e^−ε) [KS14, lem. 3.3]"
-            return [
-                {"measure": "odds", "factor": _odds(2 * epsilon), "delta": str(rare), "via": via}
-            ]
+            factor = _odds(2 * epsilon)
+            return [EquivalentPart(measure="odds", factor=factor, delta=str(rare), via=via)]
         case ApproxDP(epsilon=epsilon, delta=delta):
             via = "e^ε but for keys of one person, of probability δ"
-            return [{"measure": "odds", "factor": _odds(epsilon), "delta": str(delta), "via": via}]
+            factor = _odds(epsilon)
+            return [EquivalentPart(measure="odds", factor=factor, delta=str(delta), via=via)]
         case ZeroConcentratedDP(rho=rho, delta=delta) as loss:
             shown = [
-                {
-                    "measure": "approx",
-                    "epsilon": _up(Fraction(epsilon_at(loss, delta=at)), grid=_GRID),
-                    "delta": f"{float(at):g}",
-                    "via": "tight conversion [CKS20, cor. 13]",
-                }
+                EquivalentPart(
+                    measure="approx",
+                    epsilon=_up(Fraction(epsilon_at(loss, delta=at)), grid=_GRID),
+                    delta=f"{float(at):g}",
+                    via="tight conversion [CKS20, cor. 13]",
+                )
                 for at in sorted({*DELTAS, plan.dataset.delta}, reverse=True)
                 if at > delta
             ]
             if delta:
                 return shown
-            order = {"measure": "rdp", "per-order": str(rho), "via": "ε(α) = ρα [BS16, def. 1.1]"}
-            return [*shown, order]
+            via = "ε(α) = ρα [BS16, def. 1.1]"
+            return [*shown, EquivalentPart(measure="rdp", per_order=str(rho), via=via)]
         case _:
             assert_never(plan.loss)
 

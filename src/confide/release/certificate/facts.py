@@ -7,7 +7,7 @@ of them: a condition or a bin edge chosen by looking leaks as much as a bound do
 from collections.abc import Iterator
 from typing import assert_never
 
-from confide.plans.canonical import Json
+from confide.release.certificate.parts import FactPart
 from confide.tables.conditions.conditions import shown
 from confide.tables.expression import (
     BinOf,
@@ -28,7 +28,7 @@ from confide.tables.spine import Spine
 DECLARED = "as declared in dataset.yaml"
 
 
-def public_facts(dataset: Dataset) -> list[Json]:
+def public_facts(dataset: Dataset) -> list[FactPart]:
     """Return name, value and source of each declared column, value, derived column and spine."""
     return [
         *(fact for table in dataset.tables for fact in _table(table)),
@@ -38,22 +38,22 @@ def public_facts(dataset: Dataset) -> list[Json]:
     ]
 
 
-def _table(table: Table) -> list[Json]:
+def _table(table: Table) -> list[FactPart]:
     only = [
-        {
-            "name": f"{table.name}: rows",
-            "value": f"{each.source} {word} [{', '.join(each.codes)}]",
-            "source": DECLARED,
-        }
+        FactPart(
+            name=f"{table.name}: rows",
+            value=f"{each.source} {word} [{', '.join(each.codes)}]",
+            source=DECLARED,
+        )
         for word, codes in (("in", table.only), ("not in", table.without))
         for each in codes
     ]
-    rows = {"name": f"{table.name}: rows", "value": table.query, "source": DECLARED}
+    rows = FactPart(name=f"{table.name}: rows", value=table.query, source=DECLARED)
     made = [rows] if table.query else []  # to the letter: blanks and line ends mean something in it
     return [*made, *only, *(_column(table.name, column) for column in table.columns)]
 
 
-def _column(table: str, column: Column) -> Json:
+def _column(table: str, column: Column) -> FactPart:
     match column.kind:
         case Kind.CATEGORY:
             value = f"{len(column.keys)} categories"
@@ -67,7 +67,7 @@ def _column(table: str, column: Column) -> Json:
             of = column.domain()
             value = f"{date_of(of.lower)} to {date_of(of.upper)}"
     value += "".join(f"; {more}" for more in _read_as(column))
-    return {"name": f"{table}.{column.name}", "value": value, "source": column.because}
+    return FactPart(name=f"{table}.{column.name}", value=value, source=column.because)
 
 
 def _read_as(column: Column) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _read_as(column: Column) -> Iterator[str]:
         yield f"{len(column.names)} codes named"
 
 
-def _value(value: PerPatientValue, *, dataset: Dataset) -> Json:
+def _value(value: PerPatientValue, *, dataset: Dataset) -> FactPart:
     match value:
         case AtEnd(which=which, table=table, column=column, by=by, where=where, before=before):
             text = f"{which.value} {column} of {table}"
@@ -98,24 +98,24 @@ def _value(value: PerPatientValue, *, dataset: Dataset) -> Json:
             text = f"days between {start} and {end}, [{lower}, {upper}] d"
         case _:
             assert_never(value)
-    return {"name": value.name, "value": text, "source": DECLARED}
+    return FactPart(name=value.name, value=text, source=DECLARED)
 
 
-def _derived(derived: Derived, *, dataset: Dataset) -> Json:
+def _derived(derived: Derived, *, dataset: Dataset) -> FactPart:
     match derived.of:
         case BinOf(of=of, edges=edges):
             ends = ", ".join(_number(edge, of=of, dataset=dataset) for edge in edges)
             text = f"bins of {expression_text(of, dataset=dataset)}: {ends}"
         case other:
             text = expression_text(other, dataset=dataset)
-    return {"name": derived.name, "value": text, "source": DECLARED}
+    return FactPart(name=derived.name, value=text, source=DECLARED)
 
 
-def _spine(spine: Spine) -> Json:
+def _spine(spine: Spine) -> FactPart:
     counts = [len({row[level] for row in spine.areas}) for level in range(len(spine.levels))]
     text = " < ".join(f"{n} {name}" for n, name in zip(counts, spine.levels, strict=True))
     text += f", {sum(spine.population):,} people" if spine.population else ""
-    return {"name": spine.name, "value": text, "source": spine.because or DECLARED}
+    return FactPart(name=spine.name, value=text, source=spine.because or DECLARED)
 
 
 def _such(where: Predicate, *, dataset: Dataset) -> str:

@@ -10,34 +10,24 @@ References:
         of Privacy and Confidentiality 9(2), 2019. https://doi.org/10.29012/jpc.689
 """
 
-import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
 from confide.budget.ledger import Scope
-from confide.plans.canonical import Json
 from confide.plans.growth import grown_to
 from confide.plans.plan import Plan
 from confide.privacy.loss import ApproxDP, PureDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate.facts import public_facts
+from confide.release.certificate.form import HazardPart, HazardStatus
 from confide.tables.aggregates.shapes import Keyed
 from confide.tables.bound_contributions import OneEvent
 from confide.tables.largest_delta import LARGEST_EXPECTED_LEAKS
 
 SMALL_EPSILON, LARGE_EPSILON = 1, 5
 """Below the first the odds about a patient at most triple; above the second they mean little."""
-
-
-class HazardStatus(enum.Enum):
-    """Where a release stands on a hazard."""
-
-    HANDLED = "handled"
-    ACCEPTED = "accepted"
-    NOT_APPLICABLE = "not-applicable"
-    OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +50,12 @@ class HazardFacts:
 Finding = tuple[HazardStatus, str]
 
 
-def hazards(stated: HazardFacts) -> list[Json]:
+def hazards(stated: HazardFacts) -> list[HazardPart]:
     """Return the register: id, status and reason of every hazard, in a fixed order."""
     lines = []
     for name, rule in RULES.items():
         status, because = rule(stated)
-        lines.append({"id": name, "status": status.value, "because": because})
+        lines.append(HazardPart(id=name, status=status, because=because))
     return lines
 
 
@@ -147,7 +137,7 @@ def _tuning(_: HazardFacts) -> Finding:
 
 
 def _sources(stated: HazardFacts) -> Finding:
-    bare = sum(not fact["source"] for fact in public_facts(stated.plan.dataset))
+    bare = sum(not fact.source for fact in public_facts(stated.plan.dataset))
     if bare:
         return HazardStatus.OPEN, f"{bare} facts taken as public name no source"
     return HazardStatus.HANDLED, "every fact taken as public names its source"

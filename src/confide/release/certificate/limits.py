@@ -7,10 +7,10 @@ numbers with the same noise w are told apart from √2·w on.  Both follow from 
 import math
 
 from confide.errors import ContractError
-from confide.plans.canonical import Json
 from confide.plans.estimates import Forecast, unit_after
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import forecast
+from confide.release.certificate.form import LimitsPart
 
 FIT_SHARE = 10
 """A number is fit for use where it is this many half widths of its noise."""
@@ -32,7 +32,7 @@ def forecasts(plan: Plan) -> dict[str, Forecast | None]:
     return found
 
 
-def limits(plan: Plan, *, expected: dict[str, Forecast | None]) -> Json:
+def limits(plan: Plan, *, expected: dict[str, Forecast | None]) -> LimitsPart:
     """Return what each statistic is fit for, and what it is not."""
     fit, unfit = [], []
     for name, each in expected.items():
@@ -50,7 +50,7 @@ def limits(plan: Plan, *, expected: dict[str, Forecast | None]) -> Json:
         unfit.append(f"{name}: ranking numbers that differ by less than {apart}{unit}")
     if plan.study.small_cells is not None:
         unfit.append("adding printed cells up: small ones are withheld, others may be rounded")
-    return {"fit-for": fit, "not-fit-for": [*unfit, *NEVER]}
+    return LimitsPart(fit_for=fit, not_fit_for=[*unfit, *NEVER])
 
 
 def _up(value: float) -> str:

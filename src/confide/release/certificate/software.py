@@ -9,8 +9,9 @@ from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from confide.plans.canonical import Json, digest
+from confide.plans.canonical import digest
 from confide.regular_file import read_text
+from confide.release.certificate.parts import SoftwarePart
 
 CHECKS = (
     "before charging: measurements and sensitivities derived again from the statistics",
@@ -24,22 +25,23 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @functools.cache
-def software() -> dict[str, Json]:
+def software() -> SoftwarePart:
     """Return what a certificate says of the software."""
     from confide.version import __version__
 
     total = hashlib.sha256()
     for name, content in sorted(_sources(resources.files("confide"), "")):
         total.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return {
-        "name": "confide",
-        "version": __version__,
-        "source-sha256": total.hexdigest(),
-        "python": platform.python_version(),
-        "lock-sha256": digest(libraries()),
-        "libraries": libraries(),
-        "checks": list(CHECKS),
-    } | ({} if (found := commit(Path(__file__).parents[3])) is None else {"commit": found})
+    return SoftwarePart(
+        name="confide",
+        version=__version__,
+        source_sha256=total.hexdigest(),
+        python=platform.python_version(),
+        lock_sha256=digest(libraries()),
+        libraries=libraries(),
+        checks=list(CHECKS),
+        commit=commit(Path(__file__).parents[3]),
+    )
 
 
 @functools.cache
@@ -53,7 +55,7 @@ def libraries() -> dict[str, str]:
     found = {}
     for name in sorted(names):
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
+            found[name] = metadata.version(name) or ""
     return found
 
 

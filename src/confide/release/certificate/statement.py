@@ -3,8 +3,9 @@
 All are derived from plan, forecasts and charges, so that a verifier derives them again.
 """
 
+import math
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Literal, assert_never
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -12,46 +13,62 @@ from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
-from confide.plans.canonical import Json
+from confide.plans.canonical import digest, encode
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan, Study
 from confide.plans.soundness.count_limits import limits
 from confide.plans.soundness.cuts import may_cut
 from confide.plans.soundness.small_cells import counts_cells, expectations
+from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.privacy.measure import Measure
+from confide.privacy.sensitivity import Sensitivity
 from confide.release.certificate.columns import columns
-from confide.release.certificate.cuts import LEFT_OUT, STOPS, limit_words
-from confide.release.certificate.equivalents import equivalents
-from confide.release.certificate.in_words import in_words, not_protected
+from confide.release.certificate.cuts import limit_words
+from confide.release.certificate.form import (
+    AmountPart,
+    BoundPart,
+    CellPart,
+    ExpectedPart,
+    LawPart,
+    MechanismPart,
+    OutputPart,
+    SensitivityPart,
+    SmallCellsPart,
+)
+from confide.release.certificate.parts import FilePart, StudyPart, SupersededPart
 from confide.release.certificate.query_words import bounds_text, query_text
 from confide.release.certificate.signed_words import signed_sentence
 from confide.tables.per_patient import CountOf
 
+SAMPLER = "exact, integer arithmetic, operating-system entropy"
 TUNING = "none: bounds, cells and budget follow from public facts"
 
 
-def release_of(study: Study, *, product: str) -> Json:
+def study_of(study: Study) -> StudyPart:
     """Return what a study says of itself; what it leaves out is absent."""
-    body: dict[str, Json] = {
-        "study": study.id,
-        "title": study.title,
-        "purpose": study.purpose,
-        "product": product,
-        "audience": study.audience,
-        "period": study.period,
-        "cadence": "repeated" if study.period else "once",
-    }
-    body |= {name: text for name in ("region", "licence") if (text := getattr(study, name))}
-    if study.supersedes is not None:
-        body["supersedes"] = {
-            "id": study.supersedes.id,
-            "payload-sha256": study.supersedes.payload_sha256,
-        }
-    return body
+    link = study.supersedes
+    return StudyPart(
+        study=study.id,
+        title=study.title,
+        purpose=study.purpose,
+        audience=study.audience,
+        period=study.period,
+        region=study.region or None,
+        licence=study.licence or None,
+        supersedes=None
+        if link is None
+        else SupersededPart(id=link.id, payload_sha256=link.payload_sha256),
+    )
 
 
-def promised(plan: Plan) -> dict[str, Json]:
-    """Return what the guarantee says of bounds, and of the loss in other measures and in words."""
+def cadence_of(study: Study) -> Literal["once", "repeated"]:
+    """Return whether a study is one of several periods."""
+    return "repeated" if study.period else "once"
+
+
+def contribution_bounds(plan: Plan) -> list[BoundPart]:
+    """Return what one privacy unit may contribute, each bound with its measurements."""
     bounds: dict[tuple[str, bool, tuple[CountOf, ...]], list[str]] = {}
     for each in plan.measurements:
         name = f"{each.statistic}/{each.name}"
@@ -59,55 +76,98 @@ def promised(plan: Plan) -> dict[str, Json]:
         cut = may_cut(each, dataset=plan.dataset)
         counts = limits(each, dataset=plan.dataset)
         bounds.setdefault((bound, cut, counts), []).append(name)
-    return {
-        "contribution-bounds": [
-            {"bound": bound, "measurements": names}
-            | ({LEFT_OUT: signed_sentence("signed.left-out")} if cut else {})
-            | ({STOPS: limit_words(counts)} if counts else {})
-            for (bound, cut, counts), names in bounds.items()
-        ],
-        "equivalents": equivalents(plan),
-        "not-protected": not_protected(plan),
-        "in-words": in_words(plan),
-    }
+    return [
+        BoundPart(
+            bound=bound,
+            measurements=names,
+            left_out=signed_sentence("signed.left-out") if cut else None,
+            stops=limit_words(counts) if counts else None,
+        )
+        for (bound, cut, counts), names in bounds.items()
+    ]
 
 
-def stated_noise(noise: Mechanism) -> dict[str, str]:
+def _law(noise: Mechanism) -> LawPart:
     """Return family and scale of noise as exact texts; of Gaussian noise the squared scale."""
     match noise:
         case DiscreteLaplace(scale=scale):
-            return {"family": "discrete-laplace", "scale": str(scale), "because": "scale = l1/ε"}
+            return LawPart(family="discrete-laplace", scale=str(scale), because="scale = l1/ε")
         case DiscreteGaussian(sigma_squared=sigma_squared):
-            return {
-                "family": "discrete-gaussian",
-                "scale-squared": str(sigma_squared),
-                "because": "σ² = l2²/(2ρ)",
-            }
+            return LawPart(
+                family="discrete-gaussian",
+                scale_squared=str(sigma_squared),
+                because="σ² = l2²/(2ρ)",
+            )
         case KeyThreshold():
-            return {
-                "family": "discrete-laplace",
-                "scale": str(noise.noise().scale),
-                "threshold": str(noise.threshold()),
-                "because": "scale = l1/ε; the threshold keeps δ",
-            }
+            return LawPart(
+                family="discrete-laplace",
+                scale=str(noise.noise().scale),
+                threshold=str(noise.threshold()),
+                because="scale = l1/ε; the threshold keeps δ",
+            )
         case SetSelection(epsilon=epsilon, reach=reach) | Peeling(epsilon=epsilon, reach=reach):
-            return {
-                "family": "exponential-mechanism",
-                "scale": str(reach / epsilon),
-                "because": "a lead of one scale makes a candidate e times as likely: reach/ε",
-            }
+            return LawPart(
+                family="exponential-mechanism",
+                scale=str(reach / epsilon),
+                because="a lead of one scale makes a candidate e times as likely: reach/ε",
+            )
         case _:
             assert_never(noise)
 
 
-def measured(measurement: Measurement, *, plan: Plan) -> dict[str, Json]:
-    """Return what is said of a measurement in words: its query, law and what follows it."""
-    return {
-        "query": query_text(measurement.aggregate, dataset=plan.dataset),
-        "law": stated_noise(measurement.mechanism),
-        "tuning": TUNING,
-        "post-processing": _after(measurement, plan=plan),
-    }
+def mechanism(measurement: Measurement, *, plan: Plan) -> MechanismPart:
+    """Return what is said of one measurement: its query, sensitivity, noise, charge and error."""
+    sensitivity, noise = measurement.sensitivity, measurement.mechanism
+    return MechanismPart(
+        name=f"{measurement.statistic}/{measurement.name}",
+        query=query_text(measurement.aggregate, dataset=plan.dataset),
+        query_sha256=digest(encode(measurement.aggregate)),
+        sensitivity=_sensitivity(sensitivity),
+        bounds=encode(measurement.aggregate.bounds),
+        noise=encode(noise),
+        law=_law(noise),
+        sampler=SAMPLER,
+        charge=_charge(measurement, measure=plan.dataset.measure),
+        error={**_error(noise), "unit": sensitivity.unit},
+        tuning=TUNING,
+        post_processing=_after(measurement, plan=plan),
+    )
+
+
+def _sensitivity(found: Sensitivity) -> SensitivityPart:
+    return SensitivityPart(
+        l1=str(found.l1),
+        l2_squared=str(found.l2_squared),
+        linf=str(found.linf),
+        unit=found.unit,
+        because=found.because,
+        reach=str(found.reach) if found.reach else None,
+        set_reach=str(found.set_reach) if found.reach else None,
+    )
+
+
+def _charge(measurement: Measurement, *, measure: Measure) -> AmountPart:
+    nano = decimal_text(measurement.nano, per_one=NANO)
+    delta = decimal_text(measurement.atto, per_one=ATTO) if measurement.atto else None
+    if measure is Measure.ZCDP:
+        return AmountPart(rho=nano, delta=delta)
+    return AmountPart(epsilon=nano, delta=delta)
+
+
+def _error(noise: Mechanism) -> dict[str, str]:
+    """Return how wide noise is, or how far a candidate must lead to be chosen that often."""
+    match noise:
+        case SetSelection() | Peeling():
+            return {
+                name: str(math.ceil(noise.lead(chance)))
+                for name, chance in (("lead-median", 0.5), ("lead-p95", 0.95))
+            }
+        case KeyThreshold():
+            return _error(noise.noise())
+        case DiscreteLaplace() | DiscreteGaussian():
+            return {"median": str(noise.half_width(0.5)), "p95": str(noise.half_width(0.95))}
+        case _:
+            assert_never(noise)
 
 
 def _after(measurement: Measurement, *, plan: Plan) -> list[str]:
@@ -119,26 +179,24 @@ def _after(measurement: Measurement, *, plan: Plan) -> list[str]:
 
 
 def output(
-    path: str,
-    sha256: str,
+    file: FilePart,
     *,
     plan: Plan,
     estimates: Sequence[Estimate],
     expected: dict[str, Forecast | None],
-) -> Json:
+) -> OutputPart:
     """Return what is said of one published file."""
-    body: dict[str, Json] = {"path": path, "sha256": sha256}
     for statistic in plan.statistics:
-        if path == f"tables/{statistic.id}.csv":
+        if file.path == f"tables/{statistic.id}.csv":
             mine = [each for each in estimates if each.statistic == statistic.id]
-            body["columns"] = columns(statistic, mine, expected=expected[statistic.id])
-            return body
+            described = columns(statistic, mine, expected=expected[statistic.id])
+            return OutputPart(**dict(file), columns=described)
     house = plan.study.small_cells
     published = house is None or house.noisy is NoisyFile.PUBLISHED
-    return body | {"published": published}
+    return OutputPart(**dict(file), published=published)
 
 
-def house_rule(plan: Plan) -> Json:
+def house_rule(plan: Plan) -> SmallCellsPart | None:
     """Return the house rule with the mistakes that it makes on noisy counts; None where none is."""
     house = plan.study.small_cells
     if house is None:
@@ -148,20 +206,20 @@ def house_rule(plan: Plan) -> Json:
         noise = each.mechanism
         if counts_cells(each) and isinstance(noise, DiscreteLaplace | DiscreteGaussian):
             cells = [
-                {
-                    "true-count": str(e.count),
-                    "withheld": f"{e.withheld:.6f}",
-                    "mistake": f"{e.mistake:.6f}",
-                }
+                CellPart(
+                    true_count=str(e.count),
+                    withheld=f"{e.withheld:.6f}",
+                    mistake=f"{e.mistake:.6f}",
+                )
                 for e in expectations(rule, noise=noise)
             ]
-            found.append({"name": f"{each.statistic}/{each.name}", "cells": cells})
-    return {
-        "rule": rule.value,
-        "least": str(rule.least),
-        "round-to": str(rule.round_to),
-        "source": rule.source,
-        "applied-to": "noisy counts, after the gate",
-        "noisy-file": house.noisy.value,
-        "expected": found,
-    }
+            found.append(ExpectedPart(name=f"{each.statistic}/{each.name}", cells=cells))
+    return SmallCellsPart(
+        rule=rule,
+        least=str(rule.least),
+        round_to=str(rule.round_to),
+        source=rule.source,
+        applied_to="noisy counts, after the gate",
+        noisy_file=house.noisy,
+        expected=found,
+    )

@@ -9,9 +9,7 @@ References:
         https://www.rfc-editor.org/rfc/rfc8785
 """
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +17,30 @@ from confide.budget.ledger import StoredRelease
 from confide.plans.canonical import Json, canonical_bytes, encode
 from confide.plans.events import JobEvent
 from confide.regular_file import tell_day_alone, write_bytes
-from confide.release.certificate.authority import NO_AUTHORITY, Authority
-from confide.release.certificate.certificate import Issuer, data_of, guarantee_of, signed, stated
-from confide.release.certificate.equivalents import equivalents
-from confide.release.certificate.in_words import in_words, not_protected
+from confide.release.certificate.certificate import (
+    Issuer,
+    data_of,
+    explained,
+    files_of,
+    signed,
+    stated,
+)
+from confide.release.certificate.form_check import statable
+from confide.release.certificate.parts import AuthorityPart, CommitmentPart, MovedPart
 from confide.release.certificate.software import software
-from confide.release.certificate.statement import release_of
+from confide.release.certificate.statement import SAMPLER, cadence_of, study_of
 from confide.release.jobs.job_answer import JOB_PATH, JobAnswer, read_answer
+from confide.release.jobs.job_form import (
+    JOB_VERSION,
+    EventPart,
+    JobDerivedPart,
+    JobForm,
+    JobGuaranteePart,
+    JobPlanPart,
+    JobReleasePart,
+)
 from confide.release.site.keys import SigningKey
 
-JOB_VERSION = "job-1"
 CERTIFICATE_PATH = "certificate.json"
 
 
@@ -64,56 +76,47 @@ def certified_job(
     *,
     issuer: Issuer,
     signer: SigningKey,
-    authority: Authority = NO_AUTHORITY,
-    commitment: Json = None,
+    authority: AuthorityPart | None = None,
+    commitment: CommitmentPart | None = None,
 ) -> JobRelease:
     """Return the stored answer of a job with its signed certificate."""
     answer = read_answer(stored.payload)
-    entry = stored.entry
-    body = stated(entry, issuer=issuer, key=signer.name, software=software(), authority=authority)
-    body |= derived_job(answer, commitment=commitment)
-    return JobRelease(answer=answer, certificate=signed(body, signer=signer))
+    facts = stated(
+        stored.entry, issuer=issuer, key=signer.name, software=software(), authority=authority
+    )
+    body = derived_job(answer, commitment=commitment)
+    certificate = signed(JobForm, facts, body, signer=signer)
+    return JobRelease(answer=answer, certificate=certificate.to_json())
 
 
-def derived_job(answer: JobAnswer, *, commitment: Json = None) -> dict[str, Json]:
+@statable()
+def derived_job(answer: JobAnswer, *, commitment: CommitmentPart | None = None) -> JobDerivedPart:
     """Return every part of a certificate that follows from the stored answer."""
     plan = answer.plan
-    return {
-        "certificate": JOB_VERSION,
-        "release": release_of(plan.study, product=plan.kind),
-        "data": data_of(plan, commitment=commitment),
-        "guarantee": guarantee_of(plan)
-        | {
-            "contribution-bounds": encode(plan.reads.bounds),
-            "equivalents": equivalents(plan),
-            "not-protected": not_protected(plan),
-            "in-words": in_words(plan),
-        },
-        "plan": {"sha256": plan.digest(), "kind": plan.kind, "spec": json.loads(plan.spec)},
-        "reads": encode(plan.reads),
-        "events": [_event(event) for event in plan.events],
-        "outputs": outputs(answer.files),
-    }
+    return JobDerivedPart(
+        certificate=JOB_VERSION,
+        release=JobReleasePart(
+            **dict(study_of(plan.study)), product=plan.kind, cadence=cadence_of(plan.study)
+        ),
+        data=data_of(plan.dataset, commitment=commitment),
+        guarantee=JobGuaranteePart(
+            **dict(explained(plan)), contribution_bounds=encode(plan.reads.bounds)
+        ),
+        plan=JobPlanPart(sha256=plan.digest(), kind=plan.kind, spec=json.loads(plan.spec)),
+        reads=encode(plan.reads),
+        events=[_event(event) for event in plan.events],
+        outputs=files_of(answer.files),
+    )
 
 
-def outputs(files: Mapping[str, bytes]) -> list[Json]:
-    """Return path and SHA-256 of each file."""
-    return [
-        {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
-        for path, content in sorted(files.items())
-    ]
-
-
-def _event(event: JobEvent) -> Json:
-    return {
-        "name": event.name,
-        "noise": encode(event.noise),
-        "sensitivity": {
-            "l1": str(event.l1),
-            "l2-squared": str(event.l2_squared),
-            "because": event.because,
-        },
-        "uses": str(event.count),
-        **({} if event.rate == 1 else {"poisson-sampling-rate": str(event.rate)}),
-        "sampler": "exact, integer arithmetic, operating-system entropy",
-    }
+def _event(event: JobEvent) -> EventPart:
+    return EventPart(
+        name=event.name,
+        noise=encode(event.noise),
+        sensitivity=MovedPart(
+            l1=str(event.l1), l2_squared=str(event.l2_squared), because=event.because
+        ),
+        uses=str(event.count),
+        poisson_sampling_rate=None if event.rate == 1 else str(event.rate),
+        sampler=SAMPLER,
+    )

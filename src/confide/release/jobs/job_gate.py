@@ -33,7 +33,7 @@ from confide.errors import ContractError
 from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan, require_sound_job
 from confide.release.asking import charge_request
-from confide.release.certificate.certificate import guarantee_of
+from confide.release.certificate.certificate import require_statable
 from confide.release.jobs.job_answer import JobAnswer
 from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.rows.engine import Engine
@@ -114,7 +114,7 @@ class JobGate:
         """Refuse a plan that is not the job's, or that the source cannot answer; reads no row."""
         progress("check")
         require_sound_job(plan, job=job)
-        guarantee_of(plan)  # a loss that no certificate can state is refused while that is free
+        require_statable(plan)
         policy = self.ledger.desk.policy(plan.lineage)
         if plan.dataset.patients or patient_caps(policy):
             raise _leaves_out()

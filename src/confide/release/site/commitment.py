@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import ContractError
-from confide.plans.canonical import Json, canonical_bytes
+from confide.plans.canonical import canonical_bytes
 from confide.regular_file import (
     descriptor,
     read_bytes,
@@ -64,11 +64,6 @@ class Opening:
 
     def __repr__(self) -> str:
         return f"Opening(entry={self.entry[:16]!r})"
-
-
-def published(opening: Opening | None) -> Json:
-    """Return what a certificate says of the snapshot."""
-    return None if opening is None else {"scheme": SCHEME, "value": opening.value()}
 
 
 def require_place(folder: Path) -> None:

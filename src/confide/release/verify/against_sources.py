@@ -7,7 +7,6 @@ the SHA-256 of its answer, and each must be in the history that the reader has.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from confide.budget.chain.chain import Event
@@ -15,6 +14,7 @@ from confide.budget.ledger import Entry, Ledger
 from confide.errors import UnknownNameError
 from confide.plans.canonical import Json
 from confide.release.lost_charge import LostCharge, lost_in_ledger, lost_in_rows
+from confide.release.reused_form import ReusedForm, SourcePart
 from confide.release.verify.checks import Check
 from confide.release.verify.withheld import withheld_in_ledger, withheld_in_rows
 
@@ -26,30 +26,12 @@ class HeadCheck(Protocol):
         """Return the check, under a name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What a certificate says of one of its sources."""
-
-    entry: int
-    hash: str
-    sha256: str
-    released: str
-
-
-def named_sources(certificate: Json) -> tuple[Named, ...]:
-    """Return the sources that a certificate names; none if it does not name all as it should."""
+def named_sources(certificate: Json) -> list[SourcePart]:
+    """Return the sources that a certificate names; none if it does not have the form."""
     try:
-        return tuple(
-            Named(
-                entry=int(each["entry"]),
-                hash=str(each["hash"]),
-                sha256=str(each["payload-sha256"]),
-                released=str(each["released"]),
-            )
-            for each in certificate["sources"]
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return ()
+        return ReusedForm.read(certificate).sources
+    except ValueError:
+        return []
 
 
 def sources_in_ledger(
@@ -94,7 +76,7 @@ def sources_in_heads(certificate: Json, *, check: HeadCheck) -> Iterator[Check]:
     yield from _none(certificate)
 
 
-def _in_ledger(named: Named, ledger: Ledger, *, lineage: str) -> Iterator[Check]:
+def _in_ledger(named: SourcePart, ledger: Ledger, *, lineage: str) -> Iterator[Check]:
     found = _entry(named.entry, ledger)
     lost = lost_in_ledger(found, number=named.entry, digest=named.hash, ledger=ledger)
     problem = "" if lost is not None else _entry_problem(named, found, lineage=lineage)
@@ -104,7 +86,7 @@ def _in_ledger(named: Named, ledger: Ledger, *, lineage: str) -> Iterator[Check]
         yield from withheld_in_ledger(named.entry, ledger=ledger, name=name)
 
 
-def _in_rows(named: Named, rows: Sequence[Event], *, lineage: Json) -> Iterator[Check]:
+def _in_rows(named: SourcePart, rows: Sequence[Event], *, lineage: Json) -> Iterator[Check]:
     lost = lost_in_rows(rows, entry=named.entry, digest=named.hash)
     problem = "" if lost is not None else _row_problem(named, rows, lineage=lineage)
     yield _charged(named, problem=problem, lost=lost)
@@ -112,7 +94,7 @@ def _in_rows(named: Named, rows: Sequence[Event], *, lineage: Json) -> Iterator[
         yield from withheld_in_rows(named.entry, rows=rows, name=f"answer of entry {named.entry}")
 
 
-def _charged(named: Named, *, problem: str, lost: LostCharge | None) -> Check:
+def _charged(named: SourcePart, *, problem: str, lost: LostCharge | None) -> Check:
     detail = problem if lost is None else lost.told()
     name = f"ledger row of entry {named.entry}"
     return Check(name=name, holds=not problem, detail=detail, caution=lost is not None)
@@ -146,16 +128,16 @@ def _entry(number: int, ledger: Ledger) -> Entry | None:
         return None
 
 
-def _entry_problem(named: Named, found: Entry | None, *, lineage: str) -> str:
+def _entry_problem(named: SourcePart, found: Entry | None, *, lineage: str) -> str:
     if found is None:
         return "the ledger has no such entry: it is of another history, or of rows that were lost"
-    said = (named.hash, named.sha256, named.released)
+    said = (named.hash, named.payload_sha256, named.released)
     if (found.hash, found.payload_sha256, found.at) != said or found.lineage != lineage:
         return "the ledger says otherwise of this entry: the source is of another history"
     return ""
 
 
-def _row_problem(named: Named, rows: Sequence[Event], *, lineage: Json) -> str:
+def _row_problem(named: SourcePart, rows: Sequence[Event], *, lineage: Json) -> str:
     row = next((each for each in rows if each.number == named.entry), None)
     if row is None:
         return f"the chain has no row {named.entry}: it ends before, or is of other data"
@@ -171,6 +153,6 @@ def _row_problem(named: Named, rows: Sequence[Event], *, lineage: Json) -> str:
         same = (fields["at"], fields["lineage"]) == (named.released, lineage)
     except (KeyError, TypeError, ValueError, AttributeError):
         return "the row cannot be read"
-    if stored != [named.sha256] or not same:
+    if stored != [named.payload_sha256] or not same:
         return "the row says otherwise, or another answer was stored"
     return ""

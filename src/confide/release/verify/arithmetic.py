@@ -14,18 +14,18 @@ References:
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import assert_never
 
 from confide.errors import ConfideError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.canonical import Json
+from confide.release.certificate.form import CertificateForm
 from confide.release.verify.checks import Check
 
 _RATIO = re.compile(r"[0-9]{1,60}(\.[0-9]{1,30}|/[0-9]{1,60})?", re.ASCII)
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, ConfideError)
 
 
-def arithmetic_checks(certificate: Json) -> Iterator[Check]:
+def arithmetic_checks(form: CertificateForm) -> Iterator[Check]:
     """Yield whether losses, sums and errors follow from the numbers beside them."""
     for name, problem in (
         ("scales", _scales),
@@ -33,41 +33,41 @@ def arithmetic_checks(certificate: Json) -> Iterator[Check]:
         ("errors", _errors),
     ):
         try:
-            found = problem(certificate)
-        except _UNREADABLE:
+            found = problem(form)
+        except (ValueError, ZeroDivisionError, ConfideError):
             found = "cannot be read"
         yield Check(name=name, holds=not found, detail=found)
 
 
-def exact(text: str) -> Fraction:
+def exact(text: str | None) -> Fraction:
     """Return a number ≥ 0 from a decimal or a ratio; never from 1e999999999.
 
     Raises:
         ValueError: If the text is neither.
     """
-    if not isinstance(text, str) or not _RATIO.fullmatch(text):
+    if text is None or not _RATIO.fullmatch(text):
         raise ValueError("expected an exact number")
     return Fraction(text)
 
 
-def _scales(certificate: Json) -> str:
+def _scales(form: CertificateForm) -> str:
     """Compare the charge of each measurement with what noise and sensitivity give."""
-    for place, each in enumerate(certificate["mechanisms"]):
-        moved, law, charge = each["sensitivity"], each["law"], each["charge"]
+    for place, each in enumerate(form.mechanisms):
+        moved, law, charge = each.sensitivity, each.law, each.charge
         epsilon: Fraction | None
-        match law["family"]:
+        match law.family:
             case "discrete-laplace":
-                epsilon = exact(moved["l1"]) / exact(law["scale"])
+                epsilon = exact(moved.l1) / exact(law.scale)
                 rho = epsilon**2 / 2
             case "discrete-gaussian":
                 epsilon = None
-                rho = exact(moved["l2-squared"]) / (2 * exact(law["scale-squared"]))
+                rho = exact(moved.l2_squared) / (2 * exact(law.scale_squared))
             case "exponential-mechanism":
                 continue  # its loss depends on how many are chosen: derived from the plan
             case _:
-                return f"mechanisms[{place}].law.family is unknown, so nothing says what it loses"
-        loss = rho if "rho" in charge else epsilon
-        if loss is None or loss > exact(charge.get("rho", charge.get("epsilon"))):
+                assert_never(law.family)
+        loss = epsilon if charge.rho is None else rho
+        if loss is None or loss > exact(charge.rho or charge.epsilon):
             return (
                 f"mechanisms[{place}]: noise of this scale loses more than is charged "
                 "(the promise is stronger than the noise)"
@@ -75,35 +75,37 @@ def _scales(certificate: Json) -> str:
     return ""
 
 
-def _sums(certificate: Json) -> str:
+def _sums(form: CertificateForm) -> str:
     """Compare the spend with the sum of what measurements are charged."""
-    spend, total = certificate["guarantee"]["spend"], Fraction(0)
-    letter = "rho" if spend["measure"] == "zcdp" else "epsilon"
-    for each in certificate["mechanisms"]:
-        total += exact(each["charge"][letter])
-    if total != exact(spend[letter]):
+    spend, charges = form.guarantee.spend, [each.charge for each in form.mechanisms]
+    if spend.measure == "zcdp":
+        letter, said, added = "rho", spend.rho, [exact(charge.rho) for charge in charges]
+    else:
+        letter, said, added = "epsilon", spend.epsilon, [exact(each.epsilon) for each in charges]
+    if sum(added) != exact(said):
         return f"guarantee.spend.{letter} is not the sum of what the mechanisms are charged"
     return ""
 
 
-def _errors(certificate: Json) -> str:
+def _errors(form: CertificateForm) -> str:
     """Compare stated error quantiles with the law of the stated noise."""
-    for place, each in enumerate(certificate["mechanisms"]):
-        law, error = each["law"], each["error"]
-        match law["family"]:
+    for place, each in enumerate(form.mechanisms):
+        match each.law.family:
             case "discrete-laplace":
                 noise: DiscreteLaplace | DiscreteGaussian = DiscreteLaplace(
-                    scale=exact(law["scale"])
+                    scale=exact(each.law.scale)
                 )
             case "discrete-gaussian":
-                noise = DiscreteGaussian(sigma_squared=exact(law["scale-squared"]))
-            case _:
+                noise = DiscreteGaussian(sigma_squared=exact(each.law.scale_squared))
+            case "exponential-mechanism":
                 continue
+            case _:
+                assert_never(each.law.family)
         for name, level in (("median", 0.5), ("p95", 0.95)):
-            found = noise.half_width(level)
-            if error[name] != str(found):
+            found, said = noise.half_width(level), each.error.get(name, "")
+            if said != str(found):
                 return (
-                    f"mechanisms[{place}].error.{name} says {str(error[name])[:20]!r}, the noise "
+                    f"mechanisms[{place}].error.{name} says {said[:20]!r}, the noise "
                     f"law gives {found} (how wrong the numbers are)"
                 )
     return ""

@@ -1,8 +1,7 @@
 """Checks that verifiers of releases and of post-processed releases share; all read public files."""
 
 import hashlib
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,11 +13,15 @@ from confide.plans.plan import Plan
 from confide.plans.soundness.soundness import asks_what_it_states, underpriced
 from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import ALGORITHM, SIGNED_OVER
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.lines import first_difference, told
+from confide.release.certificate.parts import CertificatePart, FilePart
 from confide.release.certificate.software import software
+from confide.release.jobs.job_form import JobForm
+from confide.release.reused_form import ReusedForm
 from confide.release.site.keys import is_signed_by
 
 ALWAYS = (ALGORITHM, SIGNED_OVER)
-_DECIMAL = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,25 +92,56 @@ def plan_checks(plan: Plan) -> Iterator[Check]:
     )
 
 
-def file_checks(outputs: Json, *, certificate: Json, folder: Path) -> Iterator[Check]:
+def rebuilt_checks(certificate: Json, *, follows: CertificatePart) -> Iterator[Check]:
+    """Compare each part of a certificate that can be derived with the one that follows."""
+    rebuilt = follows.to_json()
+    for name in follows.members():
+        if name in certificate or name in rebuilt:
+            wrong = first_difference(certificate.get(name), follows=rebuilt.get(name), line=name)
+            detail = "" if wrong is None else told(wrong) + other_software(certificate)
+            yield Check(name=name, holds=wrong is None, detail=detail)
+
+
+def other_software(certificate: Json) -> str:
+    """Return the remark that other software made a certificate than reads it."""
+    made = certificate.get("software")
+    made, ours = made if isinstance(made, dict) else {}, software()
+    if made.get("source-sha256") == ours.source_sha256:
+        return ""
+    return f"; it was made by version {str(made.get('version'))[:20]}, this is {ours.version}"
+
+
+def entry_check(form: CertificateForm | JobForm, *, lineage: str, payload: str) -> Check:
+    """Compare the ledger's entry that a certificate names with the answer beside it."""
+    problem = ""
+    if form.accounting.payload_sha256 != payload:
+        problem = "the ledger holds another payload"
+    elif form.id != f"{lineage}/{form.accounting.entry}":
+        problem = "the id is of another entry"
+    return Check(name="entry", holds=not problem, detail=problem)
+
+
+def file_checks(
+    outputs: Iterable[FilePart], *, form: CertificateForm | JobForm | ReusedForm, folder: Path
+) -> Iterator[Check]:
     """Compare published files with the digests that follow from the noisy numbers.
 
     Args:
         outputs: Rebuilt by the verifier: never a path that only the certificate names.
-        certificate: Says what was issued, and by which software.
+        form: Says what was issued, and by which software.
         folder: Where the files are.
     """
-    issued = _issued_otherwise(certificate)
+    issued = _issued_otherwise(form)
     for output in outputs:
-        path = Path(output["path"])
+        path = Path(output.path)
         said = "was changed, or is not the table that follows from the noisy numbers"
         try:
             found = hashlib.sha256(read_bytes(folder / path, largest=None)).hexdigest()
         except OSError:
             yield Check(name=str(path), holds=False, detail="missing")
             continue
-        same = found == output["sha256"]
-        if not same and issued.get(output["path"]) == found:
+        same = found == output.sha256
+        if not same and issued.get(output.path) == found:
             said = (
                 "is as it was issued, and not the table that this version of Confide makes of the "
                 "noisy numbers: another version issued it. Deliver it again, at no charge, or "
@@ -116,72 +150,50 @@ def file_checks(outputs: Json, *, certificate: Json, folder: Path) -> Iterator[C
         yield Check(name=str(path), holds=same, detail="" if same else said)
 
 
-def _issued_otherwise(certificate: Json) -> dict[str, str]:
+def _issued_otherwise(form: CertificateForm | JobForm | ReusedForm) -> dict[str, str]:
     """Return the digests of files as another version of Confide issued them; none of this one."""
-    try:
-        if certificate["software"]["source-sha256"] == software()["source-sha256"]:
-            return {}
-        return {str(each["path"]): str(each["sha256"]) for each in certificate["outputs"]}
-    except (KeyError, TypeError):
+    if form.software.source_sha256 == software().source_sha256:
         return {}
+    return {each.path: each.sha256 for each in form.outputs}
 
 
-def charges_check(certificate: Json, *, nano: Fraction, atto: Fraction, grown: bool) -> Check:
+def charges_check(
+    form: CertificateForm | JobForm, *, nano: Fraction, atto: Fraction, grown: bool
+) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once.
 
     Args:
-        certificate: Whose charges.
+        form: Whose charges.
         nano: What was to be charged of ε or ρ, in nats.
         atto: What was to be charged of δ.
         grown: Whether an earlier entry may have been charged for this one.
     """
-    problem, seen = "", set()
-    try:
-        free = _continues(certificate["accounting"], grown=grown)
-        for charge in certificate["accounting"]["charges"]:
-            before, share, after, cap = (
-                _amount(charge[name]) for name in ("before", "amount", "after", "cap")
-            )
-            scope = charge["scope"].partition("/")[0]
-            delta = scope == Scope.LIFETIME_DELTA.value
-            expected = Fraction(0) if free else atto if delta else nano
-            adds_up = before + share == after <= cap and share == expected
-            name = (charge["scope"], charge.get("id"))
-            if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):
-                problem = (
-                    f"the charge of {charge['scope']} does not add up: before + amount = after ≤ "
-                    "cap, and the amount is what the plan costs (what was left of the cap is not "
-                    "what is stated)"
-                )
-            seen.add(name)
-        charged = {name for name, _ in seen}
-        least = {Scope.LIFETIME.value} | (
-            {Scope.LIFETIME_DELTA.value} if atto and not free else set()
+    accounting, problem, seen = form.accounting, "", set[tuple[str, str | None]]()
+    opened = accounting.continues
+    free = opened is not None
+    if opened is not None and not (grown and 0 < opened < accounting.entry):
+        problem = "only a growing release goes on from an earlier entry"
+    for charge in accounting.charges:
+        before, share, after, cap = map(
+            Fraction, (charge.before, charge.amount, charge.after, charge.cap)
         )
-        if any(cap for _, cap in seen):  # a policy may bound years or releases alone
-            least -= {Scope.LIFETIME.value}
-        only_patients = charged <= {Scope.LIFETIME_DELTA.value}
-        if only_patients and certificate["guarantee"].get("patients"):  # each cap is of one patient
-            least -= {Scope.LIFETIME.value}
-        if least - charged:
-            problem = f"nothing was charged to {min(least - charged)}"
-    except (KeyError, TypeError, ValueError, AttributeError):
-        problem = "cannot be read"
+        scope = charge.scope.partition("/")[0]
+        expected = Fraction(0) if free else atto if scope == Scope.LIFETIME_DELTA.value else nano
+        adds_up = before + share == after <= cap and share == expected
+        name = (charge.scope, charge.id)
+        if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):
+            problem = (
+                f"the charge of {charge.scope} does not add up: before + amount = after ≤ cap, and "
+                "the amount is what the plan costs (what was left of the cap is not what is stated)"
+            )
+        seen.add(name)
+    charged = {scope for scope, _ in seen}
+    least = {Scope.LIFETIME.value} | ({Scope.LIFETIME_DELTA.value} if atto and not free else set())
+    if any(cap for _, cap in seen):  # a policy may bound years or releases alone
+        least -= {Scope.LIFETIME.value}
+    only_patients = charged <= {Scope.LIFETIME_DELTA.value}
+    if only_patients and form.guarantee.patients is not None:  # each cap is of one patient
+        least -= {Scope.LIFETIME.value}
+    if least - charged:
+        problem = f"nothing was charged to {min(least - charged)}"
     return Check(name="charges", holds=not problem, detail=problem)
-
-
-def _continues(accounting: Json, *, grown: bool) -> bool:
-    """Return whether an earlier entry was charged for this one: only a growing release may be."""
-    if "continues" not in accounting:
-        return False
-    earlier = 0 < accounting["continues"] < accounting["entry"]
-    if not earlier or not grown:
-        raise ValueError
-    return True
-
-
-def _amount(text: str) -> Fraction:
-    """Return a plain decimal of at least 0; ``Fraction`` alone would build 10^999999999."""
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError(text)
-    return Fraction(text)

@@ -14,42 +14,42 @@ quantiles and files are checked, and the answer says that the numbers were not d
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import assert_never
 
-from confide.errors import ConfideError, VerificationError
+from confide.errors import ConfideError, UnsupportedError, VerificationError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
-from confide.plans.plan import Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import NOISY_PATH, derived
 from confide.release.certificate.cuts import estimates_of
-from confide.release.certificate.form_check import form_problem
-from confide.release.certificate.lines import first_difference, told
-from confide.release.certificate.software import software
-from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.certificate.form import CertificateForm, OutputPart
+from confide.release.certificate.form_check import read_form
+from confide.release.jobs.job_form import JobForm
+from confide.release.noisy import read_payload
+from confide.release.reused_form import ReusedForm
 from confide.release.verify.arithmetic import arithmetic_checks, exact
 from confide.release.verify.checks import (
     Check,
     charges_check,
+    entry_check,
     file_checks,
     ledger_check,
+    other_software,
     plan_checks,
+    rebuilt_checks,
     signature_check,
 )
 from confide.release.verify.verify_job import ReadSpec, is_job, job_checks
 from confide.release.verify.verify_reuse import is_reuse, reuse_checks
 
-STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
-"""Members of a certificate that are the ledger's or the issuer's word; all others are rebuilt."""
-
-ACCOUNTING = frozenset(
-    {"entry", "previous", "hash", "composition", "payload-sha256", "charges", "continues", "ledger"}
-)
+_TABLE = re.compile(r"tables/[A-Za-z0-9][\w.-]*")
+"""A path that a release can have, where only the certificate names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,17 +152,47 @@ def _checks(
     certificate: Json, *, folder: Path, payload: bytes | None, read_spec: ReadSpec | None
 ) -> Iterator[Check]:
     yield signature_check(certificate)
+    try:
+        form = form_of(certificate)
+    except VerificationError as broken:  # nothing else can be said of it
+        yield Check(
+            name="form", holds=False, detail=f"{broken}".rstrip(".") + other_software(certificate)
+        )
+        return
+    yield Check(name="form", holds=True)
+    try:
+        match form:
+            case JobForm():
+                yield from job_checks(form, folder=folder, read_spec=read_spec)
+            case ReusedForm():
+                yield from reuse_checks(form, folder=folder)
+            case CertificateForm():
+                yield from _of_statistics(form, folder=folder, payload=payload)
+            case _:
+                assert_never(form)
+    except UnsupportedError as broken:  # of a plan that nobody could have released
+        yield Check(name="plan", holds=False, detail=str(broken))
+
+
+def form_of(certificate: Json) -> CertificateForm | JobForm | ReusedForm:
+    """Return what a certificate says, of whatever kind it says that it is.
+
+    Raises:
+        VerificationError: If it does not have the form of that kind.
+    """
     if is_job(certificate):
-        yield from job_checks(certificate, folder=folder, read_spec=read_spec)
-        return
+        return read_form(certificate, form=JobForm)
     if is_reuse(certificate):
-        yield from reuse_checks(certificate, folder=folder)
-        return
-    problem = form_problem(certificate)
-    yield Check(name="form", holds=not problem, detail=problem)
-    yield from arithmetic_checks(certificate)
+        return read_form(certificate, form=ReusedForm)
+    return read_form(certificate, form=CertificateForm)
+
+
+def _of_statistics(
+    form: CertificateForm, *, folder: Path, payload: bytes | None
+) -> Iterator[Check]:
+    yield from arithmetic_checks(form)
     if payload is None:
-        yield from _without_payload(certificate, folder=folder)
+        yield from _without_payload(form, folder=folder)
         return
     try:
         noisy = read_payload(payload)
@@ -170,98 +200,42 @@ def _checks(
         yield Check(name="noisy payload", holds=False, detail=str(broken))
         return
     yield Check(name="noisy payload", holds=True)
-    yield from plan_checks(noisy.plan)
+    plan = noisy.plan
+    yield from plan_checks(plan)
     follows = derived(
         noisy,
         estimates=estimates_of(noisy),
-        scopes=_scopes(certificate),
-        commitment=_commitment(certificate),
+        scopes=tuple(charge.scope for charge in form.accounting.charges),
+        commitment=form.data.commitment,
     )
-    yield from _rebuilt(certificate, follows)
-    yield _entry(certificate, noisy, follows=follows)
-    yield _charges(certificate, noisy.plan)
-    yield from file_checks(published(follows["outputs"]), certificate=certificate, folder=folder)
+    yield from rebuilt_checks(form.to_json(), follows=follows)
+    yield entry_check(form, lineage=plan.dataset.lineage, payload=noisy.digest())
+    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
+    yield charges_check(form, nano=nano, atto=atto, grown=grown_to(plan) is not None)
+    yield from file_checks(published(follows.outputs), form=form, folder=folder)
 
 
-def published(outputs: Json) -> list[Json]:
+def published(outputs: Iterable[OutputPart]) -> list[OutputPart]:
     """Return those outputs that lie in the folder."""
-    return [output for output in outputs if output.get("published", True)]
+    return [output for output in outputs if output.published is not False]
 
 
-def _without_payload(certificate: Json, *, folder: Path) -> Iterator[Check]:
+def _without_payload(form: CertificateForm, *, folder: Path) -> Iterator[Check]:
     """Check what can be checked where the noisy payload is not at hand."""
+    files, spend = published(form.outputs), form.guarantee.spend
+    house = form.small_cells is not None and form.small_cells.noisy_file is NoisyFile.WITHHELD
     try:
-        house = certificate["small-cells"]["noisy-file"] == NoisyFile.WITHHELD.value
-        outputs = [each for each in published(certificate["outputs"]) if _is_table(each["path"])]
-        total = sum((exact(m["charge"].get("delta", "0")) for m in certificate["mechanisms"]), 0)
-        spend = certificate["guarantee"]["spend"]
-        amount = exact(spend.get("rho", spend.get("epsilon")))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
-        return
-    if not house or len(outputs) != len(published(certificate["outputs"])):
+        amount = exact(spend.rho or spend.epsilon)
+        total = sum((exact(each.charge.delta or "0") for each in form.mechanisms), Fraction(0))
+    except (ValueError, ZeroDivisionError):
+        house = False
+    if not house or not all(_TABLE.fullmatch(file.path) for file in files):
         yield Check(name="noisy payload", holds=False, detail=f"{NOISY_PATH} is missing")
         return
     withheld = "withheld by the house rule: the numbers were not derived again"
     yield Check(name="noisy payload", holds=True, detail=withheld)
-    yield charges_check(certificate, nano=amount, atto=Fraction(total), grown=False)
-    yield from file_checks(outputs, certificate=certificate, folder=folder)
-
-
-def _is_table(path: Json) -> bool:
-    """Return whether a path that only the certificate names is one that a release can have."""
-    return isinstance(path, str) and re.fullmatch(r"tables/[A-Za-z0-9][\w.-]*", path) is not None
-
-
-def _scopes(certificate: Json) -> tuple[str, ...]:
-    try:
-        return tuple(str(charge["scope"]) for charge in certificate["accounting"]["charges"])
-    except (KeyError, TypeError):
-        return ()
-
-
-def _commitment(certificate: Json) -> Json:
-    data = certificate.get("data")
-    return data.get("commitment") if isinstance(data, dict) else None
-
-
-def _entry(certificate: Json, noisy: NoisyAggregates, *, follows: Mapping[str, Json]) -> Check:
-    """Compare the ledger's entry with the payload, and refuse members that nothing explains."""
-    accounting = certificate.get("accounting")
-    accounting = accounting if isinstance(accounting, dict) else {}
-    number = accounting.get("entry")
-    unknown = certificate.keys() - follows.keys() - STATED
-    if unknown := unknown | (accounting.keys() - ACCOUNTING):
-        problem = f"{min(unknown)!r} follows from nothing"
-    elif accounting.get("payload-sha256") != noisy.digest():
-        problem = "the ledger holds another payload"
-    elif certificate.get("id") != f"{noisy.plan.dataset.lineage}/{number}":
-        problem = "the id is of another entry"
-    else:
-        problem = ""
-    return Check(name="entry", holds=not problem, detail=problem)
-
-
-def _rebuilt(certificate: Json, follows: Mapping[str, Json]) -> Iterator[Check]:
-    for name, part in follows.items():
-        wrong = first_difference(certificate.get(name), follows=part, line=name)
-        detail = "" if wrong is None else told(wrong) + _other_software(certificate)
-        yield Check(name=name, holds=wrong is None, detail=detail)
-
-
-def _other_software(certificate: Json) -> str:
-    """Return the remark that other software made a certificate than reads it."""
-    made = certificate.get("software")
-    made, ours = made if isinstance(made, dict) else {}, software()
-    if made.get("source-sha256") == ours["source-sha256"]:
-        return ""
-    return f"; it was made by version {str(made.get('version'))[:20]}, this is {ours['version']}"
-
-
-def _charges(certificate: Json, plan: Plan) -> Check:
-    """Add the charges up again; a lifetime is always charged, and each scope once."""
-    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
-    return charges_check(certificate, nano=nano, atto=atto, grown=grown_to(plan) is not None)
+    yield charges_check(form, nano=amount, atto=total, grown=False)
+    yield from file_checks(files, form=form, folder=folder)
 
 
 def read_certificate(path: Path) -> Json:

@@ -15,30 +15,33 @@ from confide.plans.canonical import Json
 from confide.plans.job import Job, job_underpriced, require_sound_job
 from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
-from confide.release.certificate.lines import first_difference, told
 from confide.release.jobs.job_answer import JOB_PATH, JobAnswer, read_head
-from confide.release.jobs.job_certificate import JOB_VERSION, derived_job
-from confide.release.verify.checks import Check, charges_check, file_checks
+from confide.release.jobs.job_certificate import derived_job
+from confide.release.jobs.job_form import JOB_VERSION, JobForm
+from confide.release.verify.checks import (
+    Check,
+    charges_check,
+    entry_check,
+    file_checks,
+    rebuilt_checks,
+)
 
 ReadSpec: TypeAlias = Callable[[str, str], Job | None]
 """From the kind and the settings of a job to the job; None where they are not known."""
 
-STATED = frozenset({"id", "issued", "issuer", "authority", "accounting", "software", "signature"})
-"""Members that are the ledger's or the issuer's word; all others are rebuilt."""
-
 
 def is_job(certificate: Json) -> bool:
     """Return whether a certificate says that it is of a job."""
-    return bool(certificate.get("certificate") == JOB_VERSION)
+    return isinstance(certificate, dict) and certificate.get("certificate") == JOB_VERSION
 
 
 def job_checks(
-    certificate: Json, *, folder: Path, read_spec: ReadSpec | None = None
+    form: JobForm, *, folder: Path, read_spec: ReadSpec | None = None
 ) -> Iterator[Check]:
-    """Yield what was checked besides the signature.
+    """Yield what was checked besides signature and form.
 
     Args:
-        certificate: Of a job.
+        form: Of its certificate.
         folder: Where its files are.
         read_spec: Reads the settings of a job; without it, events are taken as stated.
     """
@@ -53,16 +56,12 @@ def job_checks(
     yield _losses(answer)
     if read_spec is not None:
         yield _events(answer, read_spec=read_spec)
-    data = certificate.get("data")
-    commitment = data.get("commitment") if isinstance(data, dict) else None
-    follows = derived_job(answer, commitment=commitment)
-    for name, part in follows.items():
-        wrong = first_difference(certificate.get(name), follows=part, line=name)
-        yield Check(name=name, holds=wrong is None, detail="" if wrong is None else told(wrong))
-    yield _entry(certificate, answer, known=follows.keys() | STATED)
+    follows = derived_job(answer, commitment=form.data.commitment)
+    yield from rebuilt_checks(form.to_json(), follows=follows)
+    yield entry_check(form, lineage=plan.lineage, payload=answer.digest())
     nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
-    yield charges_check(certificate, nano=nano, atto=atto, grown=True)
-    yield from file_checks(follows["outputs"], certificate=certificate, folder=folder)
+    yield charges_check(form, nano=nano, atto=atto, grown=True)
+    yield from file_checks(follows.outputs, form=form, folder=folder)
 
 
 def answer_in(folder: Path) -> JobAnswer:
@@ -103,17 +102,3 @@ def _events(answer: JobAnswer, *, read_spec: ReadSpec) -> Check:
         except ConfideError:
             detail = "what is read or drawn does not follow from the settings"
     return Check(name="settings", holds=not detail, detail=detail)
-
-
-def _entry(certificate: Json, answer: JobAnswer, *, known: set[str]) -> Check:
-    accounting = certificate.get("accounting")
-    accounting = accounting if isinstance(accounting, dict) else {}
-    if unknown := certificate.keys() - known:
-        problem = f"{min(unknown)!r} follows from nothing"
-    elif accounting.get("payload-sha256") != answer.digest():
-        problem = "the ledger holds another payload"
-    elif certificate.get("id") != f"{answer.plan.lineage}/{accounting.get('entry')}":
-        problem = "the id is of another entry"
-    else:
-        problem = ""
-    return Check(name="entry", holds=not problem, detail=problem)

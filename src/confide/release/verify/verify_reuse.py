@@ -25,11 +25,14 @@ from confide.release.reused import (
     is_same_data,
     reuse,
 )
-from confide.release.verify.checks import Check, file_checks, plan_checks
+from confide.release.reused_form import ReusedForm, SourcePart
+from confide.release.verify.checks import (
+    Check,
+    file_checks,
+    plan_checks,
+    rebuilt_checks,
+)
 from confide.statistics import read_asked
-
-STATED = frozenset({"issuer", "software", "sources", "signature"})
-"""Members that are the ledger's or the issuer's word; all others are rebuilt."""
 
 
 def is_reuse(certificate: Json) -> bool:
@@ -38,10 +41,10 @@ def is_reuse(certificate: Json) -> bool:
     return isinstance(release, dict) and release.get("product") == PRODUCT
 
 
-def reuse_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
-    """Yield what was checked besides the signature."""
+def reuse_checks(form: ReusedForm, *, folder: Path) -> Iterator[Check]:
+    """Yield what was checked besides signature and form."""
     try:
-        reused = read_reused(certificate, folder=folder)
+        reused = read_reused(form, folder=folder)
     except ConfideError as broken:
         yield Check(name="earlier answers", holds=False, detail=str(broken))
         return
@@ -50,17 +53,12 @@ def reuse_checks(certificate: Json, *, folder: Path) -> Iterator[Check]:
         for check in plan_checks(source.noisy.plan):
             name = f"{check.name} of entry {source.entry}"
             yield Check(name=name, holds=check.holds, detail=check.detail)
-    rebuilt = derived_reuse(reused)
-    for name, part in rebuilt.items():
-        same = certificate.get(name) == part
-        yield Check(name=name, holds=same, detail="" if same else "differs from what follows")
-    unknown = certificate.keys() - rebuilt.keys() - STATED
-    detail = f"{min(unknown)!r} follows from nothing" if unknown else ""
-    yield Check(name="members", holds=not unknown, detail=detail)
-    yield from file_checks(rebuilt["outputs"], certificate=certificate, folder=folder)
+    follows = derived_reuse(reused)
+    yield from rebuilt_checks(form.to_json(), follows=follows)
+    yield from file_checks(follows.outputs, form=form, folder=folder)
 
 
-def read_reused(certificate: Json, *, folder: Path) -> Reused:
+def read_reused(form: ReusedForm, *, folder: Path) -> Reused:
     """Return what a folder holds, answered anew from its sources.
 
     Raises:
@@ -74,12 +72,9 @@ def read_reused(certificate: Json, *, folder: Path) -> Reused:
         if body["format"] != FORMAT:
             raise VerificationError(f"Expected {REUSED_PATH} of this format.")
         named = [(each["entry"], each["payload-sha256"]) for each in body["sources"]]
-        stated = {each["entry"]: each for each in certificate["sources"]}
-        if [(n, stated[n]["payload-sha256"]) for n, _ in named] != named or len(stated) != len(
-            named
-        ):
+        if named != [(each.entry, each.payload_sha256) for each in form.sources]:
             raise VerificationError("The certificate names other sources.")
-        sources = [_source(stated[number], folder=folder) for number, _ in named]
+        sources = [_source(stated, folder=folder) for stated in form.sources]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as broken:
         if isinstance(broken, ConfideError):
             raise
@@ -92,17 +87,14 @@ def read_reused(certificate: Json, *, folder: Path) -> Reused:
     return reuse(study, statistics, sources, dataset=dataset)
 
 
-def _source(stated: Json, *, folder: Path) -> ReusedSource:
-    number = stated["entry"]
-    if type(number) is not int:
-        raise VerificationError("An entry of the ledger is a number.")
-    payload = read_bytes(folder / "sources" / f"{number}.json", largest=None)
-    if hashlib.sha256(payload).hexdigest() != stated["payload-sha256"]:
-        raise VerificationError(f"The answer of entry {number} was changed.")
+def _source(stated: SourcePart, *, folder: Path) -> ReusedSource:
+    payload = read_bytes(folder / "sources" / f"{stated.entry}.json", largest=None)
+    if hashlib.sha256(payload).hexdigest() != stated.payload_sha256:
+        raise VerificationError(f"The answer of entry {stated.entry} was changed.")
     return ReusedSource(
-        entry=number,
-        hash=str(stated["hash"]),
-        at=str(stated["released"]),
+        entry=stated.entry,
+        hash=stated.hash,
+        at=stated.released,
         payload=payload,
         noisy=read_payload(payload),
     )

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, assert_never, cast
 
 from confide.errors import ConfideError
-from confide.plans.contribution import PerPatient
+from confide.plans.contribution import Limited, PerPatient
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic
 from confide.plans.pricing.allocate import Ask, forecast, make_plan
@@ -81,7 +81,7 @@ def alternatives(plan: Plan) -> tuple[Alternative, ...]:
 
 def _unbounded(statistic: Statistic) -> Statistic:
     """Return a statistic without bounds per patient, which single events neither need nor take."""
-    if getattr(statistic, "per_patient", None) is None:
+    if not isinstance(statistic, Limited):
         return statistic
     spec: Any = statistic
     return cast("Statistic", replace(spec, per_patient=PerPatient()))

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
 from confide.drawing.columns_read import columns_read, undeclared_columns
 from confide.drawing.conditions import label
@@ -34,20 +34,16 @@ PRINCIPLES = (
 
 def _stage(scribe: Scribe) -> str:
     subject = scribe.subject
-    match subject.stage:
-        case Stage.FORECAST:
-            return scribe.say("stage.forecast")
-        case Stage.RELEASE:
-            return scribe.say("stage.release", date=str(subject.certificate["issued"])[:10])
-        case Stage.YEAR:
-            return scribe.say("stage.year", period=subject.period)
-        case _:
-            assert_never(subject.stage)
+    if subject.certificate is not None:
+        return scribe.say("stage.release", date=subject.certificate.issued[:10])
+    if subject.stage is Stage.YEAR:
+        return scribe.say("stage.year", period=subject.period)
+    return scribe.say("stage.forecast")
 
 
 def _software(scribe: Scribe) -> str:
     software = scribe.subject.software
-    return scribe.say("software", version=software["version"], source=software["source-sha256"])
+    return scribe.say("software", version=software.version, source=software.source_sha256)
 
 
 def _population(scribe: Scribe) -> str:

@@ -5,7 +5,6 @@
 
 from confide.privacy.loss import PrivacyLoss
 from confide.report.legal.scribe import Scribe
-from confide.report.legal.subject import Stage
 from confide.report.wording.odds_words import adjacency_text, loss_text, shown_at
 
 
@@ -14,9 +13,7 @@ def facts_of(scribe: Scribe) -> tuple[tuple[str, str], ...]:
     subject, words = scribe.subject, scribe.words
     dataset = subject.dataset
     shown, lost = (_shown(loss, scribe=scribe) for loss in (subject.loss, subject.lost))
-    certificate = ""
-    if subject.stage is Stage.RELEASE:
-        certificate = str(subject.certificate["id"])
+    certificate = "" if subject.certificate is None else subject.certificate.id
     found = (
         ("dataset", dataset.id),
         ("period", subject.period),

@@ -5,7 +5,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
@@ -123,13 +122,10 @@ class Scribe:
         if subject.plan is None:
             return self.from_ledger()
         digest = subject.plan.digest()[:_DIGITS]
-        match subject.stage:
-            case Stage.RELEASE:
-                return self.say("from.certificate", id=self._certificate(), plan=digest)
-            case Stage.FORECAST | Stage.YEAR:
-                return self.say("from.study", file=clean(subject.file), plan=digest)
-            case _:
-                assert_never(subject.stage)
+        if subject.certificate is not None:
+            name = clean(subject.certificate.id, most=160)
+            return self.say("from.certificate", id=name, plan=digest)
+        return self.say("from.study", file=clean(subject.file), plan=digest)
 
     def from_dataset(self) -> str:
         """Return the source of what is declared of the data."""
@@ -140,24 +136,21 @@ class Scribe:
     def from_ledger(self) -> str:
         """Return the source of charges and caps."""
         lineage = clean(self.subject.dataset.lineage)
-        if self.subject.stage is Stage.RELEASE:
-            entry = self.subject.certificate["accounting"]
-            hashed = clean(str(entry["hash"]))[:_DIGITS]
-            return self.say("from.entry", lineage=lineage, row=str(entry["entry"]), hash=hashed)
+        if self.subject.certificate is not None:
+            entry = self.subject.certificate.accounting
+            hashed = entry.hash[:_DIGITS]
+            return self.say("from.entry", lineage=lineage, row=str(entry.entry), hash=hashed)
         return self.say("from.ledger", lineage=lineage)
 
     def from_software(self) -> str:
         """Return the source of what is said of the software."""
         if self.subject.stage is Stage.RELEASE:
             return self.from_plan()
-        return self.say("from.installation", version=self.subject.software["version"])
+        return self.say("from.installation", version=self.subject.software.version)
 
     def computed(self, of: str) -> str:
         """Return the source of a number that was computed."""
         return self.say("from.computed", of=of)
-
-    def _certificate(self) -> str:
-        return clean(str(self.subject.certificate["id"]), most=160)
 
 
 def paragraphs(text: str) -> tuple[str, ...]:

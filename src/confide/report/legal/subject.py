@@ -5,16 +5,17 @@ public; no row, and nothing exact, is within its reach.
 """
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
-from confide.plans.canonical import Json
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import Ask
 from confide.privacy.amount import Amount
 from confide.privacy.loss import PrivacyLoss
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.parts import SoftwarePart
 from confide.release.certificate.software import software
 from confide.report.legal.audited import AuditResults
 from confide.report.wording.explain import planned_lines, spent_lines
@@ -80,13 +81,13 @@ class LegalSubject:
     lines: tuple[ChargeLine, ...]
     loss: PrivacyLoss | None
     file: str
-    software: Mapping[str, str]
+    software: SoftwarePart
     plan: Plan | None = None
     asks: tuple[Ask, ...] = ()
     asked_in: str = ""
     entries: tuple[YearEntry, ...] = ()
     lost: PrivacyLoss | None = None
-    certificate: Json = field(default_factory=dict)
+    certificate: CertificateForm | None = None
     audit: AuditResults | None = None
 
 
@@ -122,7 +123,7 @@ def of_study(
 def of_release(
     plan: Plan,
     *,
-    certificate: Json,
+    certificate: CertificateForm,
     file: str,
     asks: Sequence[Ask] = (),
     asked_in: str = "",
@@ -142,15 +143,15 @@ def of_release(
     return LegalSubject(
         stage=Stage.RELEASE,
         dataset=plan.dataset,
-        organisation=str(certificate["issuer"]["organisation"]),
+        organisation=certificate.issuer.organisation,
         title=plan.study.title or plan.study.id,
         purpose=plan.study.purpose,
         audience=plan.study.audience,
         period=plan.study.period,
-        lines=charge_lines(certificate),
+        lines=charge_lines(certificate.accounting),
         loss=plan.loss,
         file=file,
-        software={name: str(value) for name, value in certificate["software"].items()},
+        software=certificate.software,
         plan=plan,
         asks=tuple(asks),
         asked_in=asked_in,

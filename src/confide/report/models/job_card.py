@@ -17,9 +17,9 @@ from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.events import JobEvent
-from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.certificate import files_of, shown_loss
 from confide.release.certificate.facts import expression_text
-from confide.release.jobs.job_certificate import JobRelease, outputs
+from confide.release.jobs.job_certificate import JobRelease
 from confide.report.models.model_card import ITEMS, asked
 from confide.report.wording.odds_words import adjacency_text, loss_text
 
@@ -105,8 +105,8 @@ def _specification(release: JobRelease, *, words: Words) -> Iterator[str]:
     """Yield the table of files and settings."""
     yield f"| {words.say('card.job.columns')} |"
     yield "|---|---|"
-    for each in outputs(release.answer.files):
-        yield f"| {plain(each['path'])} | {each['sha256']} |"
+    for each in files_of(release.answer.files):
+        yield f"| {plain(each.path)} | {each.sha256} |"
     for name, value in sorted(json.loads(release.answer.plan.spec).items()):
         if not isinstance(value, dict | list) and name != "is":
             yield f"| {plain(name)} | {plain(str(value))} |"

@@ -19,6 +19,8 @@ from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.parts import AccountingPart, IssuerPart
 from confide.release.noisy import shows_noisy
 from confide.report.pages.document import document
 from confide.report.pages.page_parts import (
@@ -63,13 +65,13 @@ def page(
         figures: By id of the statistic; one that has none published nothing.
         words: Language.
     """
-    plan = release.plan
+    plan, form = release.plan, release.form
     sections = [section(release, statistic, words=words) for statistic in plan.statistics]
     title = clean(plan.study.title or plan.study.id, most=160)
     body = tag(
         "div",
-        _header(release, title=title, words=words),
-        _summary(release, words=words),
+        _header(release, form, title=title, words=words),
+        _summary(release, form.accounting, words=words),
         _contents(sections, words=words),
         tag(
             "main",
@@ -86,11 +88,11 @@ def page(
                     zip(plan.statistics, sections, strict=True), start=1
                 )
             ],
-            _guarantee(release, words=words),
-            _accounting(release, words=words),
-            facts_part(release, words=words),
-            _verify(release, words=words),
-            software_part(release, words=words),
+            _guarantee(release, form.accounting, words=words),
+            _accounting(release, form.accounting, words=words),
+            facts_part(form.data, words=words),
+            _verify(release, form.issuer, words=words),
+            software_part(form.software, words=words),
         ),
         tag("footer", tag("p", words.say("page.note"))),
         class_="sheet",
@@ -98,14 +100,13 @@ def page(
     return document(body, title=title, language=words.language)
 
 
-def _header(release: "Release", *, title: str, words: Words) -> Html:
-    certificate = release.certificate
-    entry = str(certificate["accounting"]["entry"])
+def _header(release: "Release", form: CertificateForm, *, title: str, words: Words) -> Html:
+    entry = str(form.accounting.entry)
     facts = [
-        ("page.issued", _moment(str(certificate["issued"]), words=words)),
+        ("page.issued", _moment(form.issued, words=words)),
         ("page.certificate", words.say("page.ledger-entry", entry=entry)),
     ]
-    return header_part(release, facts, what="page.what", title=title, words=words)
+    return header_part(release, form.issuer, facts, what="page.what", title=title, words=words)
 
 
 def _moment(text: str, *, words: Words) -> str:
@@ -116,12 +117,12 @@ def _moment(text: str, *, words: Words) -> str:
     return words.say("moment.issued", date=date, time=time[:5])
 
 
-def _summary(release: "Release", *, words: Words) -> Html:
+def _summary(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
     plan = release.plan
     unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
     meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
     odds = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
-    lines = charge_lines(release.certificate)
+    lines = charge_lines(accounting)
     return tag(
         "section",
         tag("h2", words.say("page.summary"), id="privacy"),
@@ -211,8 +212,8 @@ def _folded(title: str, sentences: Sequence[str]) -> Html:
     return tag("details", tag("summary", tag("h3", title)), tag("ul", items))
 
 
-def _guarantee(release: "Release", *, words: Words) -> Html:
-    promised = guarantee(release.plan, certificate=release.certificate, words=words)
+def _guarantee(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
+    promised = guarantee(release.plan, accounting=accounting, words=words)
     return tag(
         "section",
         tag("h2", words.say("guarantee.title"), id="guarantee"),
@@ -225,15 +226,14 @@ def _guarantee(release: "Release", *, words: Words) -> Html:
     )
 
 
-def _continued(release: "Release", *, words: Words) -> Html:
+def _continued(accounting: AccountingPart, *, words: Words) -> Html:
     """Return the sentence of a release that an earlier entry was charged for; else nothing."""
-    earlier = release.certificate["accounting"].get("continues")
-    if earlier is None:
+    if accounting.continues is None:
         return trusted("")
-    return tag("p", words.say("page.continues", entry=str(earlier)))
+    return tag("p", words.say("page.continues", entry=str(accounting.continues)))
 
 
-def _accounting(release: "Release", *, words: Words) -> Html:
+def _accounting(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
     head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
     rows = [
         [
@@ -241,20 +241,19 @@ def _accounting(release: "Release", *, words: Words) -> Html:
             *line_texts(line),
             _cap_text(release, line, words=words),
         ]
-        for line in charge_lines(release.certificate)
+        for line in charge_lines(accounting)
     ]
-    entry = release.certificate["accounting"]
     said = words.say(
-        "page.entry", entry=str(entry["entry"]), letter=release.plan.dataset.measure.letter
+        "page.entry", entry=str(accounting.entry), letter=release.plan.dataset.measure.letter
     )
     return tag(
         "section",
         tag("h2", words.say("page.accounting"), id="accounting"),
         tag("p", words.say("page.accounting-text")),
-        _continued(release, words=words),
+        _continued(accounting, words=words),
         tag("p", said),
         plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
-        tag("p", words.say("page.hash"), " ", tag("code", str(entry["hash"])), class_="note"),
+        tag("p", words.say("page.hash"), " ", tag("code", accounting.hash), class_="note"),
         aria_labelledby="accounting",
     )
 
@@ -268,8 +267,7 @@ def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
     return loss_text(loss, words=words)
 
 
-def _verify(release: "Release", *, words: Words) -> Html:
-    key = str(release.certificate["issuer"]["key"])
+def _verify(release: "Release", issuer: IssuerPart, *, words: Words) -> Html:
     steps = words.each("page.verify-steps")
     said = words.say("page.verify-withheld")
     withheld = () if shows_noisy(release.plan.study) else (tag("p", said),)
@@ -277,7 +275,7 @@ def _verify(release: "Release", *, words: Words) -> Html:
         "section",
         tag("h2", words.say("page.verify"), id="verify"),
         tag("ol", [tag("li", step) for step in steps]),
-        tag("p", words.say("page.key"), ": ", tag("code", key)),
+        tag("p", words.say("page.key"), ": ", tag("code", issuer.key)),
         tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
         tag("p", words.say("page.verify-text")),
         *withheld,

@@ -11,6 +11,7 @@ from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import covers_text
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
+from confide.release.certificate.parts import DataPart, IssuerPart, SoftwarePart
 from confide.report.pages.layouts import laid_out
 from confide.report.pages.table import html_table
 from confide.report.wording.methods import fact_texts
@@ -22,24 +23,31 @@ if TYPE_CHECKING:
 
 
 def header_part(
-    release: "Release", facts: Sequence[tuple[str, str]], *, what: str, title: str, words: Words
+    release: "Release",
+    issuer: IssuerPart,
+    facts: Sequence[tuple[str, str]],
+    *,
+    what: str,
+    title: str,
+    words: Words,
 ) -> Html:
     """Return the head of a page: what it is, title, purpose, and the facts that are not empty.
 
     Args:
-        release: Whose data, study and issuer stand first.
+        release: Whose data and study stand first.
+        issuer: Of it.
         facts: More, by key.
         what: Key of what the page is.
         title: Of the page.
         words: Language.
     """
-    plan, issuer = release.plan, release.certificate["issuer"]
+    plan = release.plan
     shared = (
         ("page.dataset", plan.dataset.id),
         ("page.snapshot", plan.dataset.snapshot),
         ("page.period", plan.study.period),
         ("page.audience", plan.study.audience),
-        ("page.issuer", str(issuer["organisation"])),
+        ("page.issuer", issuer.organisation),
     )
     return tag(
         "header",
@@ -121,13 +129,12 @@ def points(title: str, sentences: Sequence[str]) -> Html:
     return tag("div", tag("h3", title), tag("ul", items))
 
 
-def facts_part(release: "Release", *, words: Words) -> Html:
+def facts_part(data: DataPart, *, words: Words) -> Html:
     """Return the table of every fact that was taken as public."""
     head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
-    facts = release.certificate["data"]["facts-taken-as-public"]
     rows = [
         [isolated(clean(text, most=300)) for text in fact_texts(fact, words=words)]
-        for fact in facts
+        for fact in data.facts_taken_as_public
     ]
     return tag(
         "section",
@@ -138,10 +145,11 @@ def facts_part(release: "Release", *, words: Words) -> Html:
     )
 
 
-def software_part(release: "Release", *, words: Words) -> Html:
+def software_part(software: SoftwarePart, *, words: Words) -> Html:
     """Return which software made it."""
-    software = release.certificate["software"]
-    items = [tag("li", tag("code", f"{name}: {value}")) for name, value in software.items()]
+    items = [
+        tag("li", tag("code", f"{name}: {value}")) for name, value in software.to_json().items()
+    ]
     return tag(
         "section",
         tag("h2", words.say("page.software"), id="software"),

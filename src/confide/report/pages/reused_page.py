@@ -12,7 +12,10 @@ from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.plans.reuse import Answer, Same, Summed
 from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.form_check import read_form
+from confide.release.certificate.parts import IssuerPart
 from confide.release.reused import Reused
+from confide.release.reused_form import ReusedForm
 from confide.report.pages.document import document
 from confide.report.pages.page_parts import (
     facts_part,
@@ -46,11 +49,11 @@ def reused_page(
         figures: By id of the statistic.
         words: Language.
     """
-    reused = made_of
+    reused, form = made_of, read_form(release.certificate, form=ReusedForm)
     title = clean(reused.study.title or reused.study.id, most=160)
     body = tag(
         "div",
-        _header(release, title=title, words=words),
+        _header(release, form, title=title, words=words),
         _summary(reused, words=words),
         tag(
             "main",
@@ -65,9 +68,9 @@ def reused_page(
                 )
                 for place, found in enumerate(reused.answers, start=1)
             ],
-            facts_part(release, words=words),
-            _verify(release, words=words),
-            software_part(release, words=words),
+            facts_part(form.data, words=words),
+            _verify(form.issuer, words=words),
+            software_part(form.software, words=words),
         ),
         tag("footer", tag("p", words.say("reuse.note"))),
         class_="sheet",
@@ -75,9 +78,9 @@ def reused_page(
     return document(body, title=title, language=words.language)
 
 
-def _header(release: "Release", *, title: str, words: Words) -> Html:
-    facts = [("page.certificate", str(release.certificate["id"]))]
-    return header_part(release, facts, what="reuse.what", title=title, words=words)
+def _header(release: "Release", form: ReusedForm, *, title: str, words: Words) -> Html:
+    facts = [("page.certificate", form.id)]
+    return header_part(release, form.issuer, facts, what="reuse.what", title=title, words=words)
 
 
 def _summary(reused: Reused, *, words: Words) -> Html:
@@ -158,12 +161,11 @@ def _how(sums: CellSums) -> str:
     return "reuse.summed" if max(sums.counts()) > 1 else "reuse.cells"
 
 
-def _verify(release: "Release", *, words: Words) -> Html:
-    key = str(release.certificate["issuer"]["key"])
+def _verify(issuer: IssuerPart, *, words: Words) -> Html:
     return tag(
         "section",
         tag("h2", words.say("page.verify"), id="verify"),
-        tag("p", words.say("page.key"), ": ", tag("code", key)),
+        tag("p", words.say("page.key"), ": ", tag("code", issuer.key)),
         tag("p", words.say("page.command"), ": ", tag("code", words.say("page.verify-command"))),
         tag("p", words.say("reuse.verify")),
         aria_labelledby="verify",

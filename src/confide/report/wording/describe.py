@@ -12,7 +12,7 @@ from confide.drawing.conditions import condition_text
 from confide.drawing.numbers import clean, fixed
 from confide.drawing.words import Words
 from confide.plans.mechanisms import additive, vector
-from confide.plans.plan import Measurement, Plan, Statistic
+from confide.plans.plan import Grouped, Measurement, Plan, Statistic
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.shapes import Totalled
@@ -36,7 +36,7 @@ def _made(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return what a statistic asks, with its groups and its condition."""
     kind, asking = kind_of(statistic), _asking(statistic, plan=plan, words=words)
     subject = kind.title(statistic, asking)
-    by = getattr(statistic, "by", ())
+    by = statistic.by if isinstance(statistic, Grouped) else ()
     if by and not kind.titled_with_groups:
         subject = words.say("title.by", subject=subject, groups=asking.listed(by))
     if asking.condition and not kind.titled_with_condition:

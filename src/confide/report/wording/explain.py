@@ -27,7 +27,9 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
-from confide.release.verify.verify_reuse import is_reuse
+from confide.release.certificate.parts import AccountingPart, SpendPart
+from confide.release.reused_form import ReusedForm
+from confide.release.verify.verify import form_of
 from confide.report.wording.bounding import law_text, measured_text
 from confide.report.wording.describe import title_of
 from confide.report.wording.gauges import line_texts, scope_text
@@ -309,26 +311,23 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
     Raises:
         VerificationError: If it is not a certificate of this format.
     """
-    if isinstance(certificate, dict) and is_reuse(certificate):
-        title = words.say(
-            "explain.certificate-title", id=clean(str(certificate.get("id")), most=160)
-        )
+    form = form_of(certificate)
+    title = words.say("explain.certificate-title", id=clean(form.id, most=160))
+    if isinstance(form, ReusedForm):
         free = (words.say("reuse.free"), words.say("reuse.sources"))
         return Explanation(title=title, sentences=free, grids=())
     try:
-        promised = certificate["guarantee"]
-        unit, adjacency = Entity(promised["unit"]), Adjacency(promised["adjacency"])
-        shown, loss = _loss(promised["equivalent"]), _loss(promised["spend"])
-        lines = charge_lines(certificate)
-        facts = {
-            "issued": clean(str(certificate["issued"])),
-            "organisation": clean(str(certificate["issuer"]["organisation"])),
-            "dataset": clean(str(certificate["data"]["dataset"])),
-            "snapshot": clean(str(certificate["data"]["snapshot"])),
-        }
-        name = clean(str(certificate["id"]), most=160)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        shown, loss = _loss(form.guarantee.equivalent), _loss(form.guarantee.spend)
+        lines = charge_lines(form.accounting)
+    except (ValueError, ZeroDivisionError):
         raise VerificationError("This is not a certificate of this format.") from None
+    facts = {
+        "issued": clean(form.issued),
+        "organisation": clean(form.issuer.organisation),
+        "dataset": clean(form.data.dataset),
+        "snapshot": clean(form.data.snapshot),
+    }
+    unit, adjacency = form.guarantee.unit, form.guarantee.adjacency
     delta = shown.delta if isinstance(shown, ApproxDP) else Fraction(0)
     told = adjacency_text(unit, adjacency=adjacency, words=words)
     who = "by" if facts["organisation"] else "unnamed"
@@ -338,27 +337,25 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
         words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
         *odds_sentences(meaning_of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
-        *_continued(certificate["accounting"], words=words),
+        *_continued(form.accounting, words=words),
     )
-    title = words.say("explain.certificate-title", id=name)
     return Explanation(title=title, sentences=sentences, grids=(_caps(iter(lines), words=words),))
 
 
-def _continued(accounting: Json, *, words: Words) -> tuple[str, ...]:
+def _continued(accounting: AccountingPart, *, words: Words) -> tuple[str, ...]:
     """Return by which entry a release was charged that says 0 of itself; nothing of others."""
-    earlier = accounting.get("continues")
-    if earlier is None:
+    if accounting.continues is None:
         return ()
-    return (words.say("explain.continues", entry=clean(str(earlier))),)
+    return (words.say("explain.continues", entry=str(accounting.continues)),)
 
 
-def _loss(spend: Json) -> PrivacyLoss:
+def _loss(spend: SpendPart) -> PrivacyLoss:
     match spend:
-        case {"measure": "pure", "epsilon": epsilon}:
+        case SpendPart(measure="pure", epsilon=str(epsilon)):
             return PureDP(epsilon=Fraction(epsilon))
-        case {"measure": "approx", "epsilon": epsilon, "delta": delta}:
+        case SpendPart(measure="approx", epsilon=str(epsilon), delta=str(delta)):
             return ApproxDP(epsilon=Fraction(epsilon), delta=Fraction(delta))
-        case {"measure": "zcdp", "rho": rho, "delta": delta}:
+        case SpendPart(measure="zcdp", rho=str(rho), delta=str(delta)):
             return ZeroConcentratedDP(rho=Fraction(rho), delta=Fraction(delta))
         case _:
             raise VerificationError("The certificate states an unknown kind of loss.")

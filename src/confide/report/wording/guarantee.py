@@ -17,13 +17,13 @@ from confide.budget.ledger import Scope
 from confide.budget.policy.policy import Policy
 from confide.drawing.numbers import clean, epsilon_text, power_text
 from confide.drawing.words import Words
-from confide.plans.canonical import Json
 from confide.plans.plan import Plan
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
+from confide.release.certificate.parts import AccountingPart, ChargePart
 from confide.report.wording.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
 from confide.tables.schema import Dataset
 
@@ -68,28 +68,24 @@ class ChargeLine:
     cap: Fraction
 
 
-def charge_lines(certificate: Json) -> tuple[ChargeLine, ...]:
+def charge_lines(accounting: AccountingPart) -> tuple[ChargeLine, ...]:
     """Return the charges of a certificate, in the order of the ledger."""
-    lines = []
-    for charge in certificate["accounting"]["charges"]:
-        scope, _, period = str(charge["scope"]).partition("/")
-        before, amount, after, cap = (
-            Fraction(charge[name]) for name in ("before", "amount", "after", "cap")
-        )
-        lines.append(
-            ChargeLine(
-                scope=Scope(scope),
-                period=period,
-                before=before,
-                amount=amount,
-                after=after,
-                cap=cap,
-            )
-        )
-    return tuple(lines)
+    return tuple(map(_charge_line, accounting.charges))
 
 
-def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
+def _charge_line(charge: ChargePart) -> ChargeLine:
+    scope, _, period = charge.scope.partition("/")
+    return ChargeLine(
+        scope=Scope(scope),
+        period=period,
+        before=Fraction(charge.before),
+        amount=Fraction(charge.amount),
+        after=Fraction(charge.after),
+        cap=Fraction(charge.cap),
+    )
+
+
+def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guarantee:
     """Return the guarantee of a release under the caps that its certificate quotes."""
     dataset = plan.dataset
     shown = shown_loss(plan)
@@ -105,7 +101,7 @@ def guarantee(plan: Plan, *, certificate: Json, words: Words) -> Guarantee:
     if isinstance(plan.loss, ZeroConcentratedDP):
         rho = epsilon_text(plan.loss.rho)
         promise.append(words.say("guarantee.rho", rho=rho, delta=power_text(dataset.delta)))
-    promise += _windows(certificate, dataset=dataset, words=words)
+    promise += _windows(accounting, dataset=dataset, words=words)
     promise += patient_promises(dataset, words=words)
     excluded = words.each("guarantee.not")
     if dataset.unit.entity is Entity.EVENT:
@@ -152,9 +148,9 @@ def cap_loss(cap: Fraction, *, of: Dataset | Policy) -> PrivacyLoss:
             assert_never(of.measure)
 
 
-def _windows(certificate: Json, *, dataset: Dataset, words: Words) -> list[str]:
+def _windows(accounting: AccountingPart, *, dataset: Dataset, words: Words) -> list[str]:
     said, yearly = [], False
-    for line in charge_lines(certificate):
+    for line in charge_lines(accounting):
         match line.scope:
             case Scope.LIFETIME:
                 shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)

@@ -20,12 +20,12 @@ from confide.drawing.markdown import plain
 from confide.drawing.numbers import epsilon_text, percent
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.canonical import Json
 from confide.plans.plan import Measurement
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate.certificate import shown_loss
+from confide.release.certificate.parts import DataPart, FactPart
 from confide.report.wording.bounding import kept_text, law_text, measured_text
 from confide.report.wording.cut import cut_text
 from confide.report.wording.describe import title_of
@@ -64,7 +64,7 @@ def methods(release: "Release", *, words: Words) -> str:
 
 
 def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
-    plan, certificate = release.plan, release.certificate
+    plan, form = release.plan, release.form
     measure = plan.dataset.measure
     yield words.say(
         "methods.intro",
@@ -72,7 +72,7 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
         adjacency=adjacency_text(
             plan.dataset.unit.entity, adjacency=plan.dataset.adjacency, words=words
         ),
-        version=plain(str(certificate["software"]["version"])),
+        version=plain(form.software.version),
         loss=loss_text(shown_loss(plan), words=words),
     )
     match plan.loss:
@@ -80,10 +80,10 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
             yield words.say("methods.zcdp", rho=epsilon_text(rho))
         case _:
             yield words.say("methods.pure")
-    yield words.say("methods.bounds", facts="; ".join(_facts(release, words=words)))
+    yield words.say("methods.bounds", facts="; ".join(_facts(form.data, words=words)))
     levels = {estimate.level for estimate in release.estimates}
     yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))
-    for line in charge_lines(certificate):
+    for line in charge_lines(form.accounting):
         if line.scope is Scope.LIFETIME:
             _, _, after, cap = line_texts(line)
             yield words.say(
@@ -94,15 +94,15 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
             )
     yield words.say(
         "methods.certificate",
-        id=plain(str(certificate["id"])),
-        plan=str(certificate["plan"]["sha256"]),
-        key=plain(str(certificate["issuer"]["key"])),
+        id=plain(form.id),
+        plan=form.plan.sha256,
+        key=plain(form.issuer.key),
     )
 
 
-def _facts(release: "Release", *, words: Words) -> list[str]:
+def _facts(data: DataPart, *, words: Words) -> list[str]:
     texts = []
-    for fact in release.certificate["data"]["facts-taken-as-public"]:
+    for fact in data.facts_taken_as_public:
         name, value, source = map(plain, fact_texts(fact, words=words))
         parts = {"name": name, "value": value}
         texts.append(
@@ -113,20 +113,20 @@ def _facts(release: "Release", *, words: Words) -> list[str]:
     return texts
 
 
-def fact_texts(fact: Json, *, words: Words) -> tuple[str, str, str]:
+def fact_texts(fact: FactPart, *, words: Words) -> tuple[str, str, str]:
     """Return name, value and source of a certificate's fact, with its unit as people write it.
 
     Example:
         >>> from confide.drawing.words import load_words
-        >>> fact = {"name": "person.age", "value": "[20, 80] a", "source": "protocol"}
+        >>> fact = FactPart(name="person.age", value="[20, 80] a", source="protocol")
         >>> fact_texts(fact, words=load_words("en"))[1]
         '[20, 80] years'
     """
-    value = " ".join(str(fact["value"]).split())
+    value = " ".join(fact.value.split())
     bounds, bracket, unit = value.rpartition("] ")
     if bracket:
         value = f"{bounds}] {words.unit(unit)}".rstrip()
-    return str(fact["name"]), value, str(fact["source"])
+    return fact.name, value, fact.source
 
 
 def _statistic(release: "Release", place: int, *, words: Words) -> str:

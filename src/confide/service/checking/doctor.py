@@ -116,11 +116,11 @@ def diagnose(dataset: Path, *, logs: Sequence[Path]) -> Diagnosis:
 def _installed() -> Installed:
     found = software()
     return Installed(
-        confide=found["version"],
-        source_sha256=found["source-sha256"],
-        python=found["python"],
+        confide=found.version,
+        source_sha256=found.source_sha256,
+        python=found.python,
         platform=platform.platform(),
-        libraries=found["libraries"],
+        libraries=found.libraries,
     )
 
 

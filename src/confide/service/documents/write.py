@@ -11,6 +11,8 @@ from confide.files.legal import read_legal
 from confide.files.study import read_study
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.form_check import read_form
 from confide.release.jobs.job_answer import stored_study
 from confide.release.noisy import read_payload
 from confide.release.verify.verify import read_certificate, verify
@@ -187,7 +189,7 @@ def _release(wanted: Wanted, *, audit: AuditResults | None) -> LegalSubject:
         asks = declared.asks
     return of_release(
         plan,
-        certificate=certificate,
+        certificate=read_form(certificate, form=CertificateForm),
         file="certificate.json",
         asks=asks,
         asked_in="" if wanted.study is None else wanted.study.name,

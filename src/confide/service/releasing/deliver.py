@@ -116,7 +116,8 @@ def _delivered(
         key = request_key(plan, request)
         before = site.ledger.head().number
         made = way(plan, key)
-        with stored_already(made.certificate["accounting"]["entry"]):
+        accounting = made.form.accounting
+        with stored_already(accounting.entry):
             made.save(out, progress=progress)
             progress("verify")
             checked = verify(
@@ -130,14 +131,14 @@ def _delivered(
             f"What was saved does not verify: {checked.failed}.",
             hint="Run it again: the stored answer is delivered at no charge.",
         )
-    is_known = made.certificate["accounting"]["entry"] <= before
+    is_known = accounting.entry <= before
     return Delivered(
         folder=out,
         report=out / "report.html",
         certificate=out / "certificate.json",
         id=made.certificate["id"],
         request=key,
-        charged=not is_known and "continues" not in made.certificate["accounting"],
+        charged=not is_known and accounting.continues is None,
         snapshot=plan.dataset.snapshot,
         loss=told_loss(plan),
         grows=told_growth(plan),

@@ -9,11 +9,11 @@ from confide.errors import BudgetExhaustedError, ContractError
 from confide.noise.entropy import SystemEntropy
 from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
+from confide.release.certificate.certificate import commitment_of
 from confide.release.gate import Gate
 from confide.release.patients import may_leave_out
 from confide.release.published import key_of_plan, refuse_again
 from confide.release.refusal import told_in_epsilon
-from confide.release.site.commitment import published
 from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
@@ -127,5 +127,5 @@ def _certified(
             outlines=outlines,
             signer=site.signer,
             authority=authority_of(site.ledger, stored.entry),
-            commitment=published(snapshot.opening(stored.entry)),
+            commitment=commitment_of(snapshot.opening(stored.entry)),
         )

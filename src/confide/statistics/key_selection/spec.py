@@ -67,6 +67,11 @@ class KeySelection(Statistic):
             )
         return CellBound(max_cells=self.per_patient.cells)
 
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Name of the column of the keys."""
+        return (self.key,)
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one keyed count."""
         key = resolve(self.key, table=self.table, dataset=dataset)
