@@ -81,6 +81,7 @@ class Estimator(Conventions):
     missing: Mapping[str, Any] | None
     workspace: str | Path | TemporaryLedger | None
     lineage: str
+    population: int | None
     epsilon: Number
     lifetime: Number | None
 
@@ -160,6 +161,8 @@ class Estimator(Conventions):
             },
             "tables": {ROWS: {"columns": columns}},
         }
+        if self.population is not None:
+            dataset["population"] = self.population
         return open_workspace(dataset, frames=frames, folder=ledger_folder(self.workspace))
 
     def _keep(self, table: Any, *, features: tuple[Feature, ...], certificate: Any) -> None:

@@ -64,6 +64,7 @@ class DPHazardRegression(DPModel):
         lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
         hold_out: Number = "0",
         level: Number = "0.95",
     ) -> None:
@@ -76,6 +77,7 @@ class DPHazardRegression(DPModel):
         self.lifetime = lifetime
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
         self.hold_out = hold_out
         self.level = level
 

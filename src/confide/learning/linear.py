@@ -53,6 +53,7 @@ class DPLinearRegression(DPModel):
         lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
         level: Number = "0.95",
     ) -> None:
         self.bounds = bounds
@@ -64,6 +65,7 @@ class DPLinearRegression(DPModel):
         self.lifetime = lifetime
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
         self.level = level
 
     @sealing

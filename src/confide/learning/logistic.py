@@ -75,6 +75,7 @@ class DPLogisticRegression(DPModel):
         lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
         hold_out: Number = "0",
         level: Number = "0.95",
         rows_per_patient: int = 1,
@@ -90,6 +91,7 @@ class DPLogisticRegression(DPModel):
         self.lifetime = lifetime
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
         self.hold_out = hold_out
         self.level = level
         self.rows_per_patient = rows_per_patient

@@ -45,6 +45,8 @@ class DPModel(Estimator):
     - ``lifetime``: ε that all fits on these patients may cost together; ``epsilon`` when None;
     - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
     - ``lineage``: name of the patients in the ledger;
+    - ``population``: public planning number of the patients, with which δ may be up to 1e-4 (and
+      at most a hundredth of one over it);
     - ``level``: coverage of intervals.
 
     Attributes:

@@ -84,7 +84,8 @@ class DPModuleClassifier(Estimator):
     - ``measure``: "pure", where ε and δ of all fits add up; or "zcdp", as in a ledger that other
       models share, where ε is met at ``delta`` and noise is some 40 % larger;
     - ``workspace``: folder of the ledger, or :class:`~.ledger_folder.TemporaryLedger`;
-    - ``lineage``: name of the patients in the ledger.
+    - ``lineage``: name of the patients in the ledger; ``population``: their public planning number,
+      with which δ may be larger.
 
     Attributes:
         module_: The trained module, in float64.
@@ -119,6 +120,7 @@ class DPModuleClassifier(Estimator):
         measure: str = "pure",
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
     ) -> None:
         self.module = module
         self.patients = patients
@@ -140,6 +142,7 @@ class DPModuleClassifier(Estimator):
         self.measure = measure
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
 
     @sealing
     def fit(

@@ -92,7 +92,7 @@ class PATEClassifier(Estimator):
       noisy votes, or ``"labels"``, the class with most of them;
     - ``rows``: how many rows each patient or hospital keeps at most; 1 of a patient when None;
     - ``bounds``, ``categories``, ``missing``, ``epsilon``, ``delta``, ``lifetime``, ``workspace``,
-      ``lineage``: as of :class:`~confide.learning.logistic.DPLogisticRegression`;
+      ``lineage``, ``population``: as of :class:`~confide.learning.logistic.DPLogisticRegression`;
     - ``classes``: the labels, the first of which stands where a shard says nothing.
 
     Attributes:
@@ -127,6 +127,7 @@ class PATEClassifier(Estimator):
         lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
     ) -> None:
         self.teacher = teacher
         self.student = student
@@ -145,6 +146,7 @@ class PATEClassifier(Estimator):
         self.lifetime = lifetime
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
 
     @sealing
     def fit(

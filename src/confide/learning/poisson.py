@@ -59,6 +59,7 @@ class DPPoissonRegression(DPModel):
         lifetime: Number | None = None,
         workspace: str | Path | TemporaryLedger | None = None,
         lineage: str = "patients",
+        population: int | None = None,
         level: Number = "0.95",
         rows_per_patient: int = 1,
     ) -> None:
@@ -72,6 +73,7 @@ class DPPoissonRegression(DPModel):
         self.lifetime = lifetime
         self.workspace = workspace
         self.lineage = lineage
+        self.population = population
         self.level = level
         self.rows_per_patient = rows_per_patient
 

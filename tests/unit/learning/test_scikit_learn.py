@@ -105,6 +105,22 @@ def test_a_search_and_a_cross_validation_are_refused_with_the_reason():
         GridSearchCV(model(), {"epsilon": ["1", "2"]}, cv=2, error_score="raise").fit(X, y)
 
 
+def test_a_larger_delta_is_allowed_where_the_public_number_of_patients_allows_it():
+    X, y = cohort()
+
+    def asking(**others):
+        return model(bounds=[(0, 10), (0, 10)], **others)
+
+    with pytest.raises(ContractError, match="needs the public number of patients"):
+        asking(delta="1e-5").fit(X, y, patients=np.arange(600))
+    with pytest.raises(ContractError, match="that many whole records could leak"):
+        asking(delta="1e-5", population=2_000).fit(X, y, patients=np.arange(600))
+    fitted = asking(delta="1e-5", population=900).fit(X, y, patients=np.arange(600))
+    assert fitted.certificate_["guarantee"]["equivalent"]["delta"] == "0.00001"
+    usual = asking().feasibility(rows=600).half_width
+    assert asking(delta="1e-5", population=900).feasibility(rows=600).half_width < usual
+
+
 def test_a_clone_has_the_parameters_and_spends_from_the_same_ledger():
     one = model(epsilon="2")
     other = clone(one)
