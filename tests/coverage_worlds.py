@@ -19,6 +19,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.refined import RefinedAggregate
 from confide.tables.aggregates.shapes import parts
 from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Plain, Product
 from confide.tables.expression import BinOf, ColumnOf, Holds, OrMissing, QualityOf
@@ -264,6 +265,8 @@ def exact_worlds(statistic: Statistic, rows: Rows, *, to: Dataset) -> list[dict]
         own = [_sums(part, rows, to=to).tolist() for part in parts(asked.aggregate)]
         if isinstance(asked.aggregate, Aggregate):
             answers[asked.name] = [tuple(vector) for vector in own[0]]
+        elif isinstance(asked.aggregate, RefinedAggregate):
+            answers[asked.name] = [asked.aggregate.combined([one], dataset=to) for one in own[0]]
         else:
             answers[asked.name] = [
                 tuple(asked.aggregate.combined(sums, dataset=to)) for sums in zip(*own, strict=True)

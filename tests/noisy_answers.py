@@ -12,11 +12,14 @@ from confide.noise.mechanism import Mechanism
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.plans.pricing.allocate import mechanism_for
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.plans.simulation import Simulation
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
+from confide.tables.aggregates.refined import GridCounts, RefinedAggregate
+from confide.tables.aggregates.shapes import Measured
 from confide.tables.expression import BinOf, ColumnOf
 from confide.tables.schema import Column, Dataset, Derived, Kind, Table
 from seeded import SeededEntropy
@@ -128,18 +131,46 @@ def draws(
     noise: Mapping[str, Mechanism],
     runs: int,
     seed: int,
+    asked: Mapping[str, Measured] | None = None,
+    to: Dataset | None = None,
 ) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Yield noisy answers; ``exact`` is one world, or one for each run."""
+    """Yield noisy answers; ``exact`` is one world, or one for each run.
+
+    ``asked`` and ``to`` are needed of what answers in turn.
+    """
     entropy = SeededEntropy(seed)
     worlds = [exact] * runs if isinstance(exact, Mapping) else list(exact)
-    tables: dict[str, NDArray[np.int64]] = {}
+    tables: dict[str, list[list[int]]] = {}
     for name, mechanism in noise.items():
         assert isinstance(mechanism, DiscreteLaplace | DiscreteGaussian)
+        aggregate = (asked or {}).get(name)
+        if isinstance(aggregate, RefinedAggregate):
+            tables[name] = [
+                in_turn(aggregate, world[name], mechanism=mechanism, to=to, entropy=entropy)
+                for world in worlds
+            ]
+            continue
         vectors = np.array([world[name] for world in worlds], dtype=np.int64)
         drawn = mechanism.sample(vectors.size, entropy=entropy)
-        tables[name] = vectors + drawn.reshape(vectors.shape)
+        tables[name] = (vectors + drawn.reshape(vectors.shape)).tolist()
     for run in range(len(worlds)):
-        yield {name: tuple(table[run].tolist()) for name, table in tables.items()}
+        yield {name: tuple(table[run]) for name, table in tables.items()}
+
+
+def in_turn(
+    aggregate: RefinedAggregate,
+    rows: GridCounts,
+    *,
+    mechanism: DiscreteLaplace | DiscreteGaussian,
+    to: Dataset,
+    entropy: SeededEntropy,
+) -> list[int]:
+    """Return noisy answers to what is asked in turn."""
+    noisy: list[int] = []
+    while ask := ask_in_turn(aggregate, noisy, mechanism=mechanism, dataset=to):
+        exact = np.array(rows.answer(ask), dtype=np.int64)
+        noisy += (exact + mechanism.sample(exact.size, entropy=entropy)).tolist()
+    return noisy
 
 
 def moments(values: NDArray[np.int64], *, lower: int, upper: int, degree: int) -> tuple[int, ...]:

@@ -61,6 +61,7 @@ from confide.statistics import (
     WeightedMean,
     WeightedProportion,
 )
+from confide.tables.aggregates.shapes import InRounds
 from confide.tables.filter import IsIn
 from confide.tables.schema import Dataset
 from coverage_worlds import TABLE, UNKNOWN, World, clinic, col, exact_worlds, joined, people
@@ -99,6 +100,8 @@ CASES: tuple[Statistic, ...] = (
     Proportion(id="proportion", table=TABLE, of=SICK, by=("sex",)),
     Quantiles(id="quantiles", table=TABLE, column="pressure", bins=24),
     Quantiles(id="quantiles-of-fine-steps", table=TABLE, column="marker", bins=32),
+    Quantiles(id="quantiles-in-two-rounds", table=TABLE, column="pressure"),
+    Quantiles(id="quantiles-in-two-rounds-of-fine-steps", table=TABLE, column="marker"),
     TableOne(
         id="table-1",
         table=TABLE,
@@ -158,6 +161,9 @@ CASES: tuple[Statistic, ...] = (
     MedianDifference(id="median-difference", table=TABLE, column="pressure", by=("sex",), bins=24),
     MedianDifference(
         id="median-difference-of-fine-steps", table=TABLE, column="marker", by=("sex",), bins=32
+    ),
+    MedianDifference(
+        id="median-difference-in-two-rounds", table=TABLE, column="marker", by=("sex",)
     ),
     LinearRegression(
         id="linear-regression",
@@ -316,6 +322,11 @@ def everybody(world: World, blocks: int) -> list[dict]:
     return [people((1, POPULATION // BLOCKS), rng, world=world) for _ in range(blocks)]
 
 
+def answers_in_turn(statistic: Statistic, to: Dataset) -> bool:
+    """Return whether rows answer it in turn: its truth is that of the rows, not of a vector."""
+    return any(isinstance(q.aggregate, InRounds) for q in statistic.questions(to))
+
+
 def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dict[Name, float]:
     """Return what is true of the population, of every number of a statistic."""
     whole = clinic(
@@ -325,6 +336,9 @@ def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dic
     )
     people_of = everybody(setting.world, blocks)
     worlds = [exact_worlds(statistic, block, to=whole)[0] for block in people_of]
+    if answers_in_turn(statistic, whole):
+        real = quantiles_of(statistic, joined(people_of), 0)
+        return {(*key, c.value): v for key, v in real.items() for c in Covers}
     added = {name: tuple(np.sum([w[name] for w in worlds], axis=0).tolist()) for name in worlds[0]}
     found = truths(statistic, added, to=whole)
     if isinstance(statistic, Survival) and statistic.bins != FINE:
@@ -349,7 +363,9 @@ def cover(
         many = min(250, runs - start)
         rows = people((many, setting.size), rng, world=setting.world)
         worlds = exact_worlds(statistic, rows, to=to)
-        answers = draws(worlds, noise=noise, runs=many, seed=int(rng.integers(2**32)))
+        asked = {question.name: question.aggregate for question in statistic.questions(to)}
+        seed = int(rng.integers(2**32))
+        answers = draws(worlds, noise=noise, runs=many, seed=seed, asked=asked, to=to)
         for run, (noisy, exact) in enumerate(zip(answers, worlds, strict=True)):
             own: dict[Name, float] | None = None
             for found in estimate(statistic, noisy, to=to, noise=noise):
@@ -358,7 +374,8 @@ def cover(
                 name = named(found)
                 if found.covers is Covers.NOISE:
                     if own is None:
-                        own = truths(statistic, exact, to=to)
+                        in_turn = answers_in_turn(statistic, to)
+                        own = {} if in_turn else truths(statistic, exact, to=to)
                         ranks = quantiles_of(statistic, rows, run)
                         own |= {(*key, c.value): v for key, v in ranks.items() for c in Covers}
                     true = own.get(name)
@@ -435,6 +452,8 @@ QUICK = (
     ("quantiles", World.CLIPPED, 600, 30),
     ("quantiles", World.HEAPED, 600, 30),
     ("quantiles-of-fine-steps", World.CLIPPED, 600, 30),
+    ("quantiles-in-two-rounds", World.CLIPPED, 600, 30),
+    ("quantiles-in-two-rounds-of-fine-steps", World.HEAPED, 600, 30),
     ("quantiles-of-fine-steps", World.HEAPED, 600, 30),
     ("table-1", World.CLIPPED, 600, 20),
     ("table-1", World.RARE, 600, 20),

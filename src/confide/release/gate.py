@@ -23,7 +23,6 @@ References:
         https://arxiv.org/abs/1605.08294
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -53,7 +52,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.growth import appended, continued, growing_question, grown_to
 from confide.plans.mechanisms import vector
 from confide.plans.plan import Measurement, Noisy, Plan
-from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.plans.soundness.soundness import require_sound
 from confide.release.asking import charge_request
 from confide.release.certificate.certificate import require_statable
@@ -277,13 +276,12 @@ class Gate:
         aggregate, mechanism = measurement.aggregate, measurement.mechanism
         if (
             not isinstance(aggregate, InRounds)
-            or not isinstance(mechanism, DiscreteGaussian)
+            or not isinstance(mechanism, DiscreteLaplace | DiscreteGaussian)
             or isinstance(rows, tuple | Mapping)
         ):
             raise UnsupportedError("The mechanism does not suit its aggregate.")
-        sigma = math.sqrt(mechanism.variance())
         noisy: tuple[int, ...] = ()
-        while ask := next_ask(aggregate, noisy, sigma=sigma, dataset=plan.dataset):
+        while ask := ask_in_turn(aggregate, noisy, mechanism=mechanism, dataset=plan.dataset):
             noisy = (*noisy, *mechanism.randomize(rows.answer(ask), entropy=self.entropy))
         return noisy
 

@@ -15,6 +15,7 @@ from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import COUNTS, MAY_BE_LOW, MAY_BE_OFF, Estimate
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Noisy, Plan, Study
+from confide.plans.rounds.in_turn import answer_length
 from confide.plans.simulation import Simulation
 from confide.plans.soundness.small_cells import Answered, under_rule
 from confide.statistics import read_plan
@@ -172,7 +173,7 @@ def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset:
             raise VerificationError("A set is chosen without an order.")
     elif isinstance(aggregate, Keyed):
         raise VerificationError("A noisy answer has the wrong shape.")
-    elif len(value) != aggregate.coordinates(dataset):
+    elif len(value) != answer_length(measurement, dataset=dataset):
         raise VerificationError("A noisy answer has the wrong number of cells.")
 
 

@@ -13,6 +13,7 @@ from confide.drawing.words import languages, load_words
 from confide.errors import ConfideError, UnsupportedError, concerning
 from confide.plans.canonical import canonical_bytes
 from confide.plans.plan import Measurement, Noisy, Plan, Statistic
+from confide.plans.rounds.in_turn import answer_length
 from confide.release.certificate.certificate import derived
 from confide.release.certificate.cuts import with_cuts
 from confide.release.noisy import NoisyAggregates
@@ -68,10 +69,9 @@ def _rehearse(statistic: Statistic, *, plan: Plan) -> None:
 
 def _length(measurement: Measurement, *, dataset: Dataset) -> int:
     """Return how many numbers an answer has; of keys nobody knows."""
-    aggregate = measurement.aggregate
-    if isinstance(aggregate, Keyed):
+    if isinstance(measurement.aggregate, Keyed):
         return 1
-    return aggregate.size if isinstance(aggregate, Ranked) else aggregate.coordinates(dataset)
+    return answer_length(measurement, dataset=dataset)
 
 
 def _made_up(measurement: Measurement, *, dataset: Dataset) -> Noisy:

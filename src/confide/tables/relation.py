@@ -14,6 +14,7 @@ References:
 """
 
 import datetime as dt
+import functools
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -123,6 +124,7 @@ def _value_domain(name: str, dataset: Dataset) -> Domain:
             assert_never(value)
 
 
+@functools.lru_cache(maxsize=64)
 def _bins(inner: Domain, edges: tuple[int, ...]) -> Domain:
     if inner.kind is Kind.CATEGORY:
         raise ContractError(
@@ -149,6 +151,8 @@ def _range_label(inner: Domain, first: int, last: int) -> str:
 def _label(inner: Domain, canonical: int) -> str:
     if inner.kind is Kind.DATE:
         return date_of(canonical).isoformat()
+    if inner.scale == 1:
+        return str(canonical)
     value = canonical * inner.scale
     if value.denominator == 1:
         return str(value.numerator)

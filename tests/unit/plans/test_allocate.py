@@ -349,7 +349,7 @@ def test_the_forecast_of_a_median_is_the_half_length_of_its_interval(measure):
     )
     plan = make_plan([Ask(statistic=spec)], study=STUDY, dataset=to, nano=spend)
     rows = np.floor(np.clip(np.random.default_rng(2).normal(140, 20, 2000), 80, 200))
-    counts = np.histogram(rows, np.array(spec.cells(to)))[0]
+    counts = np.histogram(rows, np.array(spec.measured(to).axes[-1].edges))[0]
     noise = plan.mechanisms("q")
     lengths, errors = [], []
     for noisy in draws({"histogram": tuple(counts.tolist())}, noise=noise, runs=300, seed=4):

@@ -201,7 +201,7 @@ def test_quantiles_are_covered_for_the_patients_and_for_their_population(to, row
         at=(Fraction(1, 10), Fraction(1, 2)),
         bins=bins,
     )
-    edges = np.array(spec.cells(to))
+    edges = np.array(spec.measured(to).axes[-1].edges)
     drawn = np.sort(pressures((runs, rows), skewed=False), axis=1)
     population = np.sort(pressures(1_000_000, skewed=False))
     worlds = [{"histogram": tuple(np.histogram(x, edges)[0].tolist())} for x in drawn]

@@ -144,7 +144,7 @@ def test_all_rows_in_one_bin_give_a_quantile_in_that_bin():
     spec = Quantiles(id="q", table="participants", column="age", bins=10)
     noise = mechanisms(spec, to=PURE, spend=1)
     counts = (0, 0, 0, 500, 0, 0, 0, 0, 0, 0)
-    first, after = spec.cells(PURE)[3:5]
+    first, after = spec.measured(PURE).axes[-1].edges[3:5]
     for found in estimate(spec, {"histogram": counts}, to=PURE, noise=noise):
         assert (found.lower, found.upper) == (first, after - 1)
         assert first <= found.value < after

@@ -10,10 +10,9 @@ import pytest
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.canonical import decode, encode
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import AT_BOUND
-from confide.plans.estimation.cumulative import Ends, rank_widths
+from confide.plans.estimation.cumulative import rank_widths
 from confide.statistics import Mean, Quantiles
 from noisy_answers import dataset, draws, estimate, mechanisms, moments
 from seeded import SeededEntropy
@@ -29,8 +28,12 @@ MEDIAN = Quantiles(
 )
 
 
+def edges_of(spec):
+    return spec.measured(TO).axes[-1].edges
+
+
 def visits(*, days, spec=MEDIAN):
-    edges = np.array(spec.cells(TO))
+    edges = np.array(edges_of(spec))
     return {
         "histogram": tuple(
             np.bincount(
@@ -88,19 +91,9 @@ def test_ranks_are_within_their_width_at_the_level_even_on_a_lattice(cells, q, n
 
 def test_named_edges_begin_cells_and_both_bounds_have_their_own():
     spec = replace(MEDIAN, edges=tuple(map(Fraction, (0, 3, 7, 14, 30))))
-    assert spec.cells(TO) == (0, 1, 3, 7, 14, 30, 31)
+    assert edges_of(spec) == (0, 1, 3, 7, 14, 30, 31)
     rising, grid = "edges that rise from 0 to 30", "0.5 is not on the grid"
     told = {(0, 7): rising, (1, 30): rising, (0, 7, 7, 30): rising, (0, Fraction(1, 2), 30): grid}
     for wrong, text in told.items():
         with pytest.raises(ContractError, match=text):
-            replace(MEDIAN, edges=tuple(map(Fraction, wrong))).cells(TO)
-
-
-def test_a_plan_made_before_bounds_had_cells_keeps_its_cells():
-    said = encode(MEDIAN)
-    assert said.pop("ends") == "apart"
-    before = decode(Quantiles, said, names={})
-    assert before.ends is Ends.MERGED
-    assert "ends" not in encode(before)
-    assert before.cells(TO) == tuple(range(31))
-    assert MEDIAN.cells(TO) == tuple(range(32))
+            edges_of(replace(MEDIAN, edges=tuple(map(Fraction, wrong))))

@@ -31,6 +31,7 @@ from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.rows.engine import Engine, Exact, exact_vector
 from confide.rows.engines.duckdb import open_engine
+from confide.tables.aggregates.refined import AskCells, GridCounts, RefinedAggregate
 from confide.tables.aggregates.shapes import Keyed, Measured, Ranked, Shared, parts
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
@@ -160,7 +161,7 @@ def search(
     at_once = tuple(batched(aggregate, databases=drawn.databases) for aggregate in wanted)
     present, absent, replaced = (
         {
-            aggregate: by_database(vector, databases=drawn.databases)
+            aggregate: by_database(in_halves(aggregate, vector), databases=drawn.databases)
             for aggregate, vector in zip(
                 wanted, evaluate(frames, datasets[Adjacency.ADD_REMOVE], at_once), strict=True
             )
@@ -190,6 +191,22 @@ def batched(aggregate: Measured, *, databases: int) -> Measured:
         raise UnsupportedError(f"It is searched elsewhere, not over patients: {aggregate.shared}")
     axes = database_axes(aggregate.relation.table, databases=databases)
     return aggregate.beside(axes, copies=base(databases) ** 2)
+
+
+def in_halves(aggregate: Measured, vector: Exact) -> Exact:
+    """Return both answers of rows that are asked twice, over the halves of the grid each time.
+
+    Whatever the edges are, a row is in one cell; so nobody moves other cells further.
+    """
+    if not isinstance(aggregate, RefinedAggregate) or not isinstance(vector, GridCounts):
+        return vector
+    edges = (0, aggregate.fine // 2, aggregate.fine + 1)
+    answers = [
+        vector.answer(AskCells(edges=(edges,) * vector.groups, length=2, weight=weight))
+        for weight in aggregate.weights
+    ]
+    both = np.stack([np.array(each).reshape(-1, 2) for each in answers], axis=1)
+    return tuple(both.ravel().tolist())
 
 
 def by_database(vector: Exact, *, databases: int) -> NDArray[Any] | dict[str, int]:

@@ -19,14 +19,13 @@ References:
     [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
 """
 
-import enum
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -44,14 +43,7 @@ _FINE = 4.0
 _TIE = 1e-9
 
 
-class Ends(enum.Enum):
-    """What the first and the last cell between two bounds hold."""
-
-    APART = "apart"  # each bound alone
-    MERGED = "merged"  # neighbours too, as in releases made before bounds had cells of their own
-
-
-def cell_edges(of: Domain, *, cells: int, ends: Ends) -> tuple[int, ...]:
+def cell_edges(of: Domain, *, cells: int) -> tuple[int, ...]:
     """Return the edges of at most so many cells over a grid, each of which is [edge, next edge).
 
     Where there are enough, one for each value; else one for each bound, where what lies beyond was
@@ -59,22 +51,15 @@ def cell_edges(of: Domain, *, cells: int, ends: Ends) -> tuple[int, ...]:
 
     Example:
         >>> from confide.tables.schema import Kind
-        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=3), cells=10, ends=Ends.APART)
+        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=3), cells=10)
         (0, 1, 2, 3, 4)
-        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=21), cells=6, ends=Ends.APART)
+        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=21), cells=6)
         (0, 1, 6, 11, 16, 21, 22)
     """
-    match ends:
-        case Ends.APART:
-            between = min(of.upper - of.lower - 1, max(1, cells - 2))
-            first, reach = of.lower + 1, of.upper - of.lower - 1
-            inner = (first + reach * i // between for i in range(between))
-            return (of.lower, *inner, of.upper, of.upper + 1)
-        case Ends.MERGED:
-            count = min(cells, of.upper - of.lower)
-            return tuple(of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
-        case _:
-            assert_never(ends)
+    between = min(of.upper - of.lower - 1, max(1, cells - 2))
+    first, reach = of.lower + 1, of.upper - of.lower - 1
+    inner = (first + reach * i // between for i in range(between))
+    return (of.lower, *inner, of.upper, of.upper + 1)
 
 
 def given_edges(edges: Sequence[Fraction], *, of: Domain, name: str) -> tuple[int, ...]:
@@ -125,6 +110,7 @@ class Ranked:
         upper: Greatest value of the grid.
         widths: At each edge, what the noise of C − qN is within at the level of the interval.
         q: In (0, 1).
+        weight: What a row adds to the counts.
     """
 
     cumulative: Sequence[float]
@@ -132,11 +118,12 @@ class Ranked:
     upper: int
     widths: Sequence[float]
     q: float
+    weight: int = 1
 
     @property
     def rows(self) -> float:
         """All rows."""
-        return self.cumulative[-1]
+        return self.cumulative[-1] / self.weight
 
     def first(self, cell: int) -> int:
         """Return the least value of a cell."""
@@ -153,10 +140,10 @@ class Ranked:
             sampled: Whether the interval covers other samples of the population too.
             level: Coverage; that of ``widths``.
         """
-        rows = max(self.rows, 0.0) + 1
+        rows = (max(self.rows, 0.0) + 1) * self.weight**2
         ranks = quantile((), level=level) ** 2 * rows * self.q * (1 - self.q) if sampled else 0.0
         cells = range(len(self.edges) - 1)
-        gaps = [c - self.q * self.rows for c in self.cumulative]
+        gaps = [c - self.q * self.cumulative[-1] for c in self.cumulative]
         reach = [math.sqrt(w * w + ranks) + _TIE for w in self.widths]
         low = next((j for j in cells if gaps[j + 1] >= -reach[j + 1]), cells[0])
         high = next((j for j in reversed(cells) if gaps[j] <= reach[j]), cells[-1])
@@ -169,14 +156,18 @@ class Ranked:
 
     def point(self) -> int:
         """Return the value at rank qN; rows inside a cell are taken as evenly spread over it."""
-        rising, target = monotone(self.cumulative), self.q * self.rows
-        cells = range(len(self.edges) - 1)
-        cell = next((j for j in cells if rising[j + 1] >= target - _TIE), cells[-1])
-        below, above = rising[cell], rising[cell + 1]
-        share = (target - below) / (above - below) if above > below else 0.5
+        cell, share = self.cell()
         values = self.last(cell) - self.first(cell) + 1
         place = math.ceil(values * min(1.0, max(0.0, share)) - _TIE) - 1
         return self.first(cell) + min(values - 1, max(0, place))
+
+    def cell(self) -> tuple[int, float]:
+        """Return the cell at rank qN, and how far into it that rank is."""
+        rising, target = monotone(self.cumulative), self.q * self.cumulative[-1]
+        cells = range(len(self.edges) - 1)
+        cell = next((j for j in cells if rising[j + 1] >= target - _TIE), cells[-1])
+        below, above = rising[cell], rising[cell + 1]
+        return cell, (target - below) / (above - below) if above > below else 0.5
 
 
 def component_widths(parts: Sequence[Sequence[Component]], *, level: float) -> list[float]:

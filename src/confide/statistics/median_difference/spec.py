@@ -1,12 +1,13 @@
 """Difference of the medians of a number in two groups.
 
-*Lemma:* one histogram of group and cell: with one row a patient Δ₁ = Δ₂² = 1 under add-remove, and
-Δ₁ = Δ₂² = 2 under substitution, where a row may leave one cell for another, of the other group too.
+*Lemma:* counts of group and cell in two rounds (:mod:`confide.tables.aggregates.refined`); where
+cells are stated, one histogram: with one row a patient Δ₁ = Δ₂² = 1 under add-remove, and Δ₁ = Δ₂²
+= 2 under substitution, where a row may leave one cell for another, of the other group too.
 
-*Privacy:* groups and cells are public; medians and difference of the released histogram are
-post-processing.
-*Utility:* groups have different rows and different noise, so their intervals are independent.
-Each inverts ranks outwards (:mod:`confide.plans.estimation.cumulative`), at several levels, and the
+*Privacy:* groups are public, and cells too, or they follow from noisy counts; medians and
+difference of these are post-processing.
+*Utility:* groups have different rows and different noise, so their intervals are independent. Each
+inverts ranks outwards (:mod:`confide.plans.estimation.cumulative`), at several levels, and the
 difference is that of all pairs of medians that they hold together (:mod:`.joint_levels`): no shape
 is assumed, so values that heap need no case of their own.  The median is the least value that at
 least half of the rows do not exceed.
@@ -34,13 +35,16 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, one_row_each, question
-from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
-from confide.plans.estimation.distribution import (
+from confide.plans.cuts.found import Rounds
+from confide.plans.cuts.quantiles import (
     FEW_ROWS,
-    Distribution,
-    distribution,
+    Measurable,
+    QuantileCells,
+    counted,
+    quantile_cells,
     quantile_estimate,
 )
+from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
@@ -48,16 +52,14 @@ from confide.plans.simulation import Simulation
 from confide.plans.two_groups import categories, two_groups
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
 from confide.statistics.median_difference.joint_levels import joint_levels
-from confide.tables.aggregates.aggregate import Aggregate
-from confide.tables.aggregates.value import Ones
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation, resolve
-from confide.tables.schema import Dataset
+from confide.tables.schema import Dataset, Domain
 
 UNTOLD = "direction not told"
 """Flag of a difference whose interval holds 0 besides other numbers, or 0 alone at a bound."""
 
-_HALF = 0.5
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class MedianDifference(Statistic):
         by: The one category that makes the groups.
         groups: The reference, and what is compared with it; needed if there are more than two.
         bins: Most public cells between the declared bounds: one a value where there are enough,
-            else one for each bound and equal ones between.
+            else one for each bound and equal ones between; None for two rounds.
         edges: Where cells begin instead, in the unit of the column, from bound to bound.
         per_patient: ``rows=1`` where a patient may have several.
     """
@@ -77,7 +79,7 @@ class MedianDifference(Statistic):
     column: str
     by: tuple[str, ...]
     groups: tuple[str, ...] = ()
-    bins: int = 64
+    bins: int | None = None
     edges: tuple[Fraction, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
 
@@ -87,7 +89,7 @@ class MedianDifference(Statistic):
                 f"Median difference {self.id!r} compares groups of one category.",
                 hint="Write by: [sex].",
             )
-        if self.bins < 2:
+        if self.bins is not None and self.bins < 2:
             raise ContractError(f"Median difference {self.id!r}: expected at least two bins.")
 
     def _axis(self, dataset: Dataset) -> Expression:
@@ -97,27 +99,35 @@ class MedianDifference(Statistic):
         keys = categories(self._axis(dataset), name=self.by[0], dataset=dataset)
         return two_groups(self.groups, keys=keys, name=self.by[0])
 
-    def _distribution(self, dataset: Dataset) -> Distribution:
-        return distribution(
+    def _cells(self, dataset: Dataset) -> QuantileCells:
+        return quantile_cells(
             self.column,
             table=self.table,
             bins=self.bins,
             edges=self.edges,
+            at=(_HALF,),
+            expect=self.expect,
             name=f"Median difference {self.id!r}",
             dataset=dataset,
         )
 
-    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the one histogram, group by group."""
-        self._groups(dataset)
-        axes = (self._axis(dataset), self._distribution(dataset).axis)
-        aggregate = Aggregate(
-            relation=Relation(table=self.table, where=self.where),
-            axes=axes,
-            value=Ones(),
-            bounds=one_row_each(self.per_patient, table=self.table, axes=axes, dataset=dataset),
+    def measured(self, dataset: Dataset) -> Measurable:
+        """Return the counts that are asked for, group by group.
+
+        Raises:
+            ContractError: If cells that are named do not suit the column.
+        """
+        cells, axis = self._cells(dataset), self._axis(dataset)
+        bounds = one_row_each(
+            self.per_patient, table=self.table, axes=(axis, cells.axis), dataset=dataset
         )
-        return (question("histogram", aggregate, dataset=dataset),)
+        relation = Relation(table=self.table, where=self.where)
+        return cells.measured(relation=relation, by=(axis,), bounds=bounds, dataset=dataset)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one question, of counts."""
+        self._groups(dataset)
+        return (question("histogram", self.measured(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -132,8 +142,8 @@ class MedianDifference(Statistic):
                 f"The error of median difference {self.id!r} depends on the rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        spread = self._distribution(dataset)
-        expected = spread.expected(additive(mechanisms["histogram"]), rows=self.expect)
+        cells, noise = self._cells(dataset), additive(mechanisms["histogram"])
+        expected = cells.expected(self.measured(dataset), noise=noise, rows=self.expect)
         one = [expected.ranks]
 
         def reach(asked: float) -> float:
@@ -145,10 +155,10 @@ class MedianDifference(Statistic):
             half_width=wide + expected.cell,
             median_error=math.hypot(both, expected.cell * math.sqrt(2) / 8),
             level=float(level),
-            unit=spread.of.unit,
+            unit=cells.of.unit,
             notes=(
-                f"for groups of {self.expect} rows; cells are up to {spread.widest} wide",
-                median_note(of=spread.of, even=wide / NORMAL_MEDIAN + expected.cell),
+                f"for groups of {self.expect} rows; {expected.cells}",
+                median_note(of=cells.of, even=wide / NORMAL_MEDIAN + expected.cell),
             ),
         )
 
@@ -162,55 +172,55 @@ class MedianDifference(Statistic):
     ) -> tuple[Estimate, ...]:
         """Return both medians and their difference, each with both intervals."""
         del simulation
-        spread, groups = self._distribution(dataset), self._groups(dataset)
-        counts, noise = vector(noisy["histogram"]), additive(mechanisms["histogram"])
-        own = [counts[i * spread.cells : (i + 1) * spread.cells] for i, _ in groups]
-        level = float(self.level)
+        noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
+        groups, level = self._groups(dataset), float(self.level)
+        found = counted(
+            self.measured(dataset), vector(noisy["histogram"]), noise=noise, dataset=dataset
+        )
+        own = [found[i] for i, _ in groups]
         medians = tuple(
             quantile_estimate(
-                spread.ranked(cells, noise=noise, q=_HALF, level=level),
+                each,
+                q=float(_HALF),
+                noise=noise,
                 statistic=self.id,
                 key=(name,),
                 covers=covers,
                 level=level,
-                least=spread.least(noise),
-                of=spread.of,
+                of=of,
             )
-            for (_, name), cells in zip(groups, own, strict=True)
+            for (_, name), each in zip(groups, own, strict=True)
             for covers in Covers
         )
         pair = f"{groups[1][1]} vs {groups[0][1]}"
         differences = (
-            self._difference(own, pair=pair, covers=covers, spread=spread, noise=noise)
-            for covers in Covers
+            self._difference(own, pair=pair, covers=covers, of=of, noise=noise) for covers in Covers
         )
         return (*medians, *differences)
 
     def _difference(
         self,
-        own: Sequence[Sequence[int]],
+        own: Sequence[Rounds],
         *,
         pair: str,
         covers: Covers,
-        spread: Distribution,
+        of: Domain,
         noise: DiscreteLaplace | DiscreteGaussian,
     ) -> Estimate:
         """Return the second group's median minus the first's, with what holds it."""
         level, sampled = float(self.level), covers is Covers.SAMPLING_AND_NOISE
-        rows = [sum(cells) for cells in own]
 
         def located(place: int, at: float) -> tuple[int, int, int]:
-            ranked = spread.ranked(own[place], noise=noise, q=_HALF, level=at)
-            return ranked.located(sampled=sampled, level=at)
+            return own[place].located(float(_HALF), noise=noise, sampled=sampled, level=at)
 
         value = located(1, level)[0] - located(0, level)[0]
         ends = [(located(0, s), located(1, t)) for s, t in joint_levels(level)]
         lower = min(value, *(second[1] - first[2] for first, second in ends))
         upper = max(value, *(second[2] - first[1] for first, second in ends))
         places = {end for both in ends for _, low, high in both for end in (low, high)}
-        known, scale = min(rows) >= 1, float(spread.of.scale)
-        few = (FEW_ROWS,) if min(rows) < spread.least(noise) else ()
-        bound = (AT_BOUND,) if places & {spread.of.lower, spread.of.upper} else ()
+        known, scale = min(each.rows for each in own) >= 1, float(of.scale)
+        few = (FEW_ROWS,) if any(each.rows < each.least(noise) for each in own) else ()
+        bound = (AT_BOUND,) if places & {of.lower, of.upper} else ()
         untold = (UNTOLD,) if lower <= 0 <= upper and (bound or lower < upper) else ()
         return Estimate(
             statistic=self.id,
@@ -224,6 +234,6 @@ class MedianDifference(Statistic):
             upper=scale * upper,
             level=level,
             covers=covers,
-            unit=spread.of.unit,
+            unit=of.unit,
             flags=(*few, *bound, *untold),
         )

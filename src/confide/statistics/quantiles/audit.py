@@ -11,8 +11,15 @@ AUDITED = Audited(
         Quantiles(
             id="quantiles", table="events", column="change", bins=6, per_patient=PerPatient(rows=2)
         ),
+        Quantiles(
+            id="quantiles-in-two-rounds",
+            table="events",
+            column="change",
+            per_patient=PerPatient(rows=2),
+        ),
     ),
     events=(
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
     ),
+    wide=("quantiles-in-two-rounds",),
 )

@@ -3,8 +3,6 @@
 *Privacy:* drawn from the release alone.
 """
 
-from collections.abc import Sequence
-
 from confide.drawing.cells import hollow_note
 from confide.drawing.charts.by_group import groups
 from confide.drawing.charts.marks import Frame, ridges, row_of, side_by_side
@@ -13,10 +11,11 @@ from confide.drawing.charts.subject import Drawn, Subject, distinct
 from confide.drawing.charts.vega import Row
 from confide.drawing.numbers import clean
 from confide.drawing.quantities import quantity_text
-from confide.plans.mechanisms import vector
-from confide.statistics.quantiles.spec import Quantiles
+from confide.plans.cuts.found import Rounds
+from confide.plans.cuts.quantiles import counted
+from confide.plans.mechanisms import additive, vector
 from confide.tables.relation import domain, resolve
-from confide.tables.schema import Dataset
+from confide.tables.schema import Domain
 
 _MOST_RIDGES = 8
 
@@ -31,12 +30,20 @@ def draw(subject: Subject) -> Drawn:
     series = distinct(cell.quantity for cell in subject.cells)
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
     bins, rows, labels = [], [], []
-    histogram = _histogram_values(subject)
+    noise = additive(subject.plan.mechanisms(statistic.id)["histogram"])
+    counts = vector(subject.noisy("histogram"))
+    found = counted(
+        statistic.measured(subject.dataset), counts, noise=noise, dataset=subject.dataset
+    )
+    of = domain(
+        resolve(statistic.column, table=statistic.table, dataset=subject.dataset),
+        dataset=subject.dataset,
+    )
     band = RIDGE_NAME + RIDGE + RIDGE_LINE * (len(series) + 1)
     for place, key in enumerate(keys):
         top = -place * band
         foot = top - RIDGE_NAME - RIDGE
-        bins += _bins(histogram[place], statistic=statistic, subject=subject, foot=foot)
+        bins += _bins(found[place], of=of, foot=foot)
         text = subject.words.say("key.joint").join(clean(part) for part in key)
         labels.append({"text": text, "level": top - RIDGE_NAME / 2})
         for cell in subject.cells:
@@ -67,23 +74,16 @@ def _many_quantiles(subject: Subject) -> Drawn:
     return side_by_side(charts), tuple(notes)
 
 
-def _histogram_values(subject: Subject) -> list[tuple[int, ...]]:
-    counts = vector(subject.noisy("histogram"))
-    width = len(counts) // max(1, len(distinct(cell.key for cell in subject.cells)))
-    return [counts[start : start + width] for start in range(0, len(counts), width)]
-
-
-def _bins(
-    counts: Sequence[int], *, statistic: Quantiles, subject: Subject, foot: float
-) -> list[Row]:
-    edges = _physical_edges(statistic, dataset=subject.dataset)
-    tallest = max(1, *counts)
+def _bins(found: Rounds, *, of: Domain, foot: float) -> list[Row]:
+    """Return a bar for each public cell, of even ones where there are others between them."""
+    bars = found.bars()
+    tallest = max(1.0, *(count for _, _, count in bars))
     return [
-        {"low": low, "high": high, "foot": foot, "top": foot + RIDGE * max(0, count) / tallest}
-        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+        {
+            "low": of.physical(low),
+            "high": of.physical(high),
+            "foot": foot,
+            "top": foot + RIDGE * max(0.0, count) / tallest,
+        }
+        for low, high, count in bars
     ]
-
-
-def _physical_edges(statistic: Quantiles, *, dataset: Dataset) -> list[float]:
-    of = domain(resolve(statistic.column, table=statistic.table, dataset=dataset), dataset=dataset)
-    return [of.physical(edge) for edge in statistic.cells(dataset)]

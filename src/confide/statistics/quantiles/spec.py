@@ -1,16 +1,18 @@
-"""Distribution of a number over public bins, and its quantiles with intervals.
+"""Quantiles of a number with intervals, from counts in two rounds or over public bins.
 
-*Lemma:* a histogram: one row a patient gives Δ₁ = Δ₂² = 1 (m rows in one bin: m and m²).
+*Lemma:* counts in two rounds, the cells of the second cut where the first points
+(:mod:`confide.tables.aggregates.refined`); where bins are stated, a histogram: one row a patient
+gives Δ₁ = Δ₂² = 1 (m rows in one bin: m and m²).
 
-*Privacy:* bins are public; every quantile of the released histogram is post-processing.
+*Privacy:* bins are public or follow from noisy counts; every quantile of these is post-processing.
 *Utility:* cells are half-open on the grid of the column; a value with a cell of its own is found
 exactly, and so is each bound, where what lies beyond was clipped to.  Intervals invert ranks
 outwards, so they are right whatever the shape inside a cell
 (:mod:`confide.plans.estimation.cumulative`): no narrower than a cell, and as narrow as one value
 where it has a cell.  Each is valid by itself.
 
-The noise of all cells adds up in the ranks: its standard deviation at the median is √cells/2 times
-that of one cell; so choose cells no finer than the reader needs.
+The noise of all cells adds up in the ranks: over 64 public ones its standard deviation at the
+median is 4 times that of one count.  The second round asks for few, where they matter.
 
 References:
     [Smi11] Smith. Privacy-preserving statistical estimation with optimal convergence rates. STOC
@@ -25,19 +27,21 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
-from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.cuts.quantiles import (
+    Measurable,
+    QuantileCells,
+    counted,
+    quantile_cells,
+    quantile_estimate,
+)
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.estimation.cumulative import Ends
-from confide.plans.estimation.distribution import Distribution, distribution, quantile_estimate
 from confide.plans.estimation.intervals import median_error, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
-from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_keys
-from confide.tables.aggregates.value import Ones
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -52,71 +56,58 @@ class Quantiles(Statistic):
         column: A number.
         at: Which quantiles, in (0, 1).
         bins: Most public cells between the declared bounds: one a value where there are enough,
-            else one for each bound and equal ones between.
+            else one for each bound and equal ones between; None for two rounds.
         edges: Where cells begin instead, in the unit of the column, from bound to bound.
         by: Groups; none gives one set of numbers.
         per_patient: Bounds, where the schema gives none.
-        ends: Whether each bound has a cell of its own.
     """
 
     column: str
     at: tuple[Fraction, ...] = _QUARTILES
-    bins: int = 64
+    bins: int | None = None
     edges: tuple[Fraction, ...] = ()
     by: tuple[str, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
-    ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
         if not self.at or any(not 0 < q < 1 for q in self.at):
             raise ContractError(f"Quantiles {self.id!r}: expected `at` strictly between 0 and 1.")
-        if self.bins < 2:
+        if self.bins is not None and self.bins < 2:
             raise ContractError(f"Quantiles {self.id!r}: expected at least two bins.")
 
-    def _distribution(self, dataset: Dataset) -> Distribution:
-        return distribution(
+    def _cells(self, dataset: Dataset) -> QuantileCells:
+        return quantile_cells(
             self.column,
             table=self.table,
             bins=self.bins,
             edges=self.edges,
+            at=self.at,
+            expect=self.expect,
             name=f"Quantiles {self.id!r}",
             dataset=dataset,
-            ends=self.ends,
         )
 
-    def cells(self, dataset: Dataset) -> tuple[int, ...]:
-        """Return the edges of the public cells, in canonical integers.
+    def measured(self, dataset: Dataset) -> Measurable:
+        """Return the counts that are asked for.
 
         Raises:
-            ContractError: If those that are named do not suit the column.
+            ContractError: If cells that are named do not suit the column.
         """
-        return self._distribution(dataset).axis.edges
-
-    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the one histogram."""
-        axes = (
-            *axes_of(self.by, table=self.table, dataset=dataset),
-            self._distribution(dataset).axis,
-        )
+        cells = self._cells(dataset)
+        by = axes_of(self.by, table=self.table, dataset=dataset)
         bounds = contribution_bounds(
             self.per_patient,
             table=self.table,
-            axes=axes,
+            axes=(*by, cells.axis),
             counted=Counted.EVENTS,
             dataset=dataset,
         )
-        return (
-            question(
-                "histogram",
-                Aggregate(
-                    relation=Relation(table=self.table, where=self.where),
-                    axes=axes,
-                    value=Ones(),
-                    bounds=bounds,
-                ),
-                dataset=dataset,
-            ),
-        )
+        relation = Relation(table=self.table, where=self.where)
+        return cells.measured(relation=relation, by=by, bounds=bounds, dataset=dataset)
+
+    def questions(self, dataset: Dataset) -> tuple[Question, ...]:
+        """Return the one question, of counts."""
+        return (question("histogram", self.measured(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -131,9 +122,9 @@ class Quantiles(Statistic):
                 f"The error of quantiles {self.id!r} depends on the number of rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        spread = self._distribution(dataset)
-        noise, of = additive(mechanisms["histogram"]), spread.of
-        expected = spread.expected(noise, rows=self.expect)
+        cells, noise = self._cells(dataset), additive(mechanisms["histogram"])
+        of = cells.of
+        expected = cells.expected(self.measured(dataset), noise=noise, rows=self.expect)
         parts, cell = [expected.ranks], expected.cell
         width = quantile(parts, level=float(level)) * math.sqrt(variance(parts))
         return Forecast(
@@ -143,7 +134,7 @@ class Quantiles(Statistic):
             unit=of.unit,
             planning=float((of.upper + of.lower) * of.scale) / 2,
             notes=(
-                f"for groups of {self.expect} rows; cells are up to {spread.widest} wide",
+                f"for groups of {self.expect} rows; {expected.cells}",
                 median_note(of=of, even=width * expected.per_rank / NORMAL_MEDIAN + cell / 2),
             ),
         )
@@ -158,22 +149,23 @@ class Quantiles(Statistic):
     ) -> tuple[Estimate, ...]:
         """Return each quantile of each group, with both intervals."""
         del simulation
-        spread, noise = self._distribution(dataset), additive(mechanisms["histogram"])
-        counts, level, width = vector(noisy["histogram"]), float(self.level), spread.cells
+        noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
+        groups = counted(
+            self.measured(dataset), vector(noisy["histogram"]), noise=noise, dataset=dataset
+        )
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         return tuple(
             quantile_estimate(
-                spread.ranked(
-                    counts[i * width : (i + 1) * width], noise=noise, q=float(q), level=level
-                ),
+                group,
+                q=float(q),
+                noise=noise,
                 statistic=self.id,
                 key=key,
                 covers=covers,
-                level=level,
-                least=spread.least(noise),
-                of=spread.of,
+                level=float(self.level),
+                of=of,
             )
-            for i, key in enumerate(keys)
+            for key, group in zip(keys, groups, strict=True)
             for q in self.at
             for covers in Covers
         )

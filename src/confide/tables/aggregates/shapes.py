@@ -21,6 +21,7 @@ from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.aggregates.pooled import PooledAggregate
 from confide.tables.aggregates.ranked_cells import RankedCells
 from confide.tables.aggregates.ranked_features import RankedFeatures
+from confide.tables.aggregates.refined import RefinedAggregate
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Step
 from confide.tables.bound_contributions import ContributionBounds
@@ -61,7 +62,12 @@ Asked: TypeAlias = Aggregate | KeyedAggregate | DegreeAggregate | DescentAggrega
 """What an engine answers."""
 
 Combined: TypeAlias = (
-    MomentAggregate | PooledAggregate | FactorizedAggregate | RankedCells | RankedFeatures
+    MomentAggregate
+    | PooledAggregate
+    | FactorizedAggregate
+    | RankedCells
+    | RankedFeatures
+    | RefinedAggregate
 )
 """What is made of the exact sums that an engine answers, in integers, before the noise."""
 
@@ -74,7 +80,7 @@ Keyed: TypeAlias = KeyedAggregate
 Ranked: TypeAlias = RankedCells | RankedFeatures
 """Whose largest coordinates are published, by name; of all others every coordinate, with noise."""
 
-InRounds: TypeAlias = DescentAggregate
+InRounds: TypeAlias = DescentAggregate | RefinedAggregate
 """Asked in turn, each time with what the noisy answers before said."""
 
 Shared: TypeAlias = DegreeAggregate | DescentAggregate
@@ -116,6 +122,7 @@ SHAPES = _every(
     FactorizedAggregate,
     RankedCells,
     RankedFeatures,
+    RefinedAggregate,
 )
 """Each by itself, for canonical JSON to name; complete, or this module is not imported."""
 

@@ -1,0 +1,336 @@
+"""Quantiles counted in two rounds, the second where the first one points."""
+
+import itertools
+import math
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide.errors import UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.contribution import PerPatient
+from confide.plans.cuts.cuts import fine_edges, next_cells
+from confide.plans.cuts.layout import layout, rough_edges
+from confide.plans.estimates import Covers
+from confide.plans.plan import Study
+from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.privacy.amount import NANO
+from confide.privacy.individual import CapWindow, PatientCap
+from confide.privacy.measure import Measure
+from confide.statistics import MedianDifference, Quantiles
+from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.refined import AskCells, GridCounts, RefinedAggregate
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import ColumnOf
+from confide.tables.relation import Relation
+from noisy_answers import dataset, draws, estimate, in_turn, mechanisms
+from seeded import SeededEntropy
+
+TO = dataset()
+PRESSURE = Quantiles(id="q", table="participants", column="pressure", expect=Fraction(500))
+AT = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+WEIGHTS = {Measure.PURE: (1, 3), Measure.ZCDP: (4, 7)}
+
+
+def of_a_number(upper, *, at=AT, expect=None, measure=Measure.PURE, lower=0):
+    return RefinedAggregate(
+        relation=Relation(table="visits"),
+        by=(),
+        of=ColumnOf(table="visits", column="cost"),
+        lower=lower,
+        upper=upper,
+        fine=min(2**14, upper - lower),
+        at=at,
+        expect=None if expect is None else Fraction(expect),
+        weights=WEIGHTS[measure],
+        bounds=RowBound(max_rows=1),
+    )
+
+
+def noise_for(aggregate, spend):
+    a, b = aggregate.weights
+    if aggregate.weights == WEIGHTS[Measure.PURE]:
+        return DiscreteLaplace(scale=(a + b) / Fraction(spend))
+    return DiscreteGaussian(sigma_squared=(a * a + b * b) / (2 * Fraction(spend)))
+
+
+def grid(aggregate, values):
+    places = np.searchsorted(np.array(aggregate.edges), values, side="right") - 1
+    counts = np.bincount(places, minlength=aggregate.fine + 1)
+    return GridCounts(counts.tolist(), groups=1)
+
+
+def test_a_row_is_in_one_cell_of_each_round_whatever_the_edges_of_the_second():
+    aggregate = PRESSURE.measured(TO)
+    rng = np.random.default_rng(1)
+    claimed = replace(aggregate, bounds=RowBound(max_rows=3)).sensitivity(TO, counted="rows")
+    assert (claimed.l1, claimed.l2_squared) == (3 * (1 + 3), 9 * (1 + 9))
+    cells, reached = aggregate.fine + 1, 0
+    for _ in range(300):
+        counts = rng.integers(0, 5, cells)
+        more = counts + np.bincount(
+            rng.integers(0, 2 + rng.integers(cells - 1), 3), minlength=cells
+        )
+        moved = []
+        for weight in aggregate.weights:
+            cuts = sorted({0, cells, *rng.integers(0, cells, rng.integers(1, 20)).tolist()})
+            ask = AskCells(edges=(tuple(cuts),), length=len(cuts) + 3, weight=weight)
+            one, other = (
+                GridCounts(each.tolist(), groups=1).answer(ask) for each in (counts, more)
+            )
+            moved += [abs(x - y) for x, y in zip(one, other, strict=True)]
+        assert sum(moved) == claimed.l1
+        assert sum(each**2 for each in moved) <= claimed.l2_squared
+        reached = max(reached, sum(each**2 for each in moved))
+    assert reached == claimed.l2_squared
+
+
+@given(
+    noisy=st.lists(st.integers(-(10**6), 10**6), min_size=129, max_size=129),
+    upper=st.integers(16, 10**6),
+    at=st.lists(
+        st.fractions(0, 1).filter(lambda q: 0 < q < 1), min_size=1, max_size=9, unique=True
+    ),
+    expect=st.sampled_from([None, 20, 200, 5_000, 10**6]),
+    measure=st.sampled_from(list(Measure)),
+)
+@pytest.mark.hypothesis
+def test_whatever_the_first_answer_is_the_second_asks_for_rising_edges_over_the_whole_grid(
+    noisy, upper, at, expect, measure
+):
+    aggregate = of_a_number(upper, at=tuple(at), expect=expect, measure=measure)
+    noise = noise_for(aggregate, 1)
+    plan = layout(aggregate, noise)
+    assert plan.first <= len(noisy)
+    first = noisy[: plan.first]
+    ask = next_cells(aggregate, first, mechanism=noise, dataset=TO)
+    if ask is None:
+        assert not plan.cuts
+        return
+    (edges,) = ask.edges
+    assert edges[0] == 0
+    assert edges[-1] == aggregate.fine + 1
+    assert all(a < b for a, b in itertools.pairwise(edges))
+    assert len(edges) - 1 <= ask.length == plan.length
+    assert next_cells(aggregate, first + [0] * ask.length, mechanism=noise, dataset=TO) is None
+
+
+@pytest.mark.parametrize("fine", [16, 63, 64, 65, 127, 1000, 2**14])
+@pytest.mark.parametrize("cells", [4, 8, 16, 64, 128])
+def test_the_first_cells_rise_from_bound_to_bound_and_the_upper_bound_has_its_own(fine, cells):
+    edges = rough_edges(fine, cells=cells)
+    assert edges[0] == 0
+    assert edges[-2:] == (fine, fine + 1)
+    assert all(a < b for a, b in itertools.pairwise(edges))
+    assert len(edges) - 1 <= max(cells, 5) + 1
+
+
+def stays(rng, rows):
+    return np.clip(np.rint(np.exp(rng.normal(1, 1, rows))), 0, 400).astype(int)
+
+
+def costs(rng, rows):
+    return np.clip(np.rint(np.exp(rng.normal(8, 1.3, rows))), 0, 10**6).astype(int)
+
+
+def heaps(rng, rows):
+    return rng.integers(3, 25, rows) * 10
+
+
+def clipped(rng, rows):
+    return np.clip(np.rint(rng.normal(395, 30, rows)), 0, 400).astype(int)
+
+
+def two_humps(rng, rows):
+    return np.where(rng.random(rows) < 0.5, rng.integers(0, 20, rows), rng.integers(380, 400, rows))
+
+
+def nearly_one(rng, rows):
+    return np.where(rng.random(rows) < 0.98, 7, rng.integers(0, 400, rows))
+
+
+WORLDS = {
+    stays: 400,
+    costs: 10**6,
+    heaps: 300,
+    clipped: 400,
+    two_humps: 400,
+    nearly_one: 400,
+}
+
+
+def rounds_of(world, *, rows, spend, measure, runs):
+    """Yield the quantiles of the rows at hand, and both intervals with the point of each."""
+    from confide.plans.cuts.found import two_rounds
+
+    rng, entropy = np.random.default_rng(rows), SeededEntropy(rows)
+    aggregate = of_a_number(WORLDS[world], expect=rows, measure=measure)
+    noise = noise_for(aggregate, spend)
+    for _ in range(runs):
+        values = world(rng, rows)
+        noisy = in_turn(aggregate, grid(aggregate, values), mechanism=noise, to=TO, entropy=entropy)
+        (found,) = two_rounds(aggregate, noisy, mechanism=noise, groups=1)
+        step = (aggregate.upper - aggregate.lower) / aggregate.fine
+        for q in AT:
+            true = int(np.sort(values)[math.ceil(q * rows) - 1])
+            yield (
+                q,
+                true,
+                found.located(float(q), noise=noise, sampled=False, level=0.95),
+                found.located(float(q), noise=noise, sampled=True, level=0.95),
+                step,
+            )
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.__name__)
+@pytest.mark.parametrize("measure", list(Measure))
+@pytest.mark.parametrize("rows", [60, 600])
+def test_quantiles_in_two_rounds_hold_the_truth_whatever_the_shape(world, measure, rows):
+    spend = Fraction(1) if measure is Measure.PURE else Fraction(1, 20)
+    population = np.sort(world(np.random.default_rng(99), 10**6))
+    held = {Covers.NOISE: 0, Covers.SAMPLING_AND_NOISE: 0}
+    total = 0
+    for q, true, own, sampled, step in rounds_of(
+        world, rows=rows, spend=spend, measure=measure, runs=60
+    ):
+        everybody = int(population[math.ceil(q * len(population)) - 1])
+        held[Covers.NOISE] += own[1] - step <= true <= own[2] + step
+        held[Covers.SAMPLING_AND_NOISE] += sampled[1] - step <= everybody <= sampled[2] + step
+        assert own[1] <= own[0] <= own[2]
+        total += 1
+    assert held[Covers.NOISE] >= 0.93 * total
+    assert held[Covers.SAMPLING_AND_NOISE] >= 0.92 * total
+
+
+@pytest.mark.parametrize("measure", list(Measure))
+@pytest.mark.parametrize("world", [stays, costs, heaps])
+def test_two_rounds_have_smaller_errors_and_shorter_intervals_than_64_flat_cells(world, measure):
+    spend = Fraction(1) if measure is Measure.PURE else Fraction(1, 20)
+    rows, runs, upper = 3_000, 30, WORLDS[world]
+    to = replace(
+        TO,
+        measure=measure,
+        tables=tuple(
+            replace(
+                table,
+                columns=tuple(
+                    replace(c, upper=upper) if c.name == "days" else c for c in table.columns
+                ),
+            )
+            for table in TO.tables
+        ),
+    )
+    flat = Quantiles(
+        id="q", table="visits", column="days", bins=64, at=AT, per_patient=PerPatient(rows=1)
+    )
+    edges = np.array(flat.measured(to).axes[-1].edges)
+    noise = mechanisms(flat, to=to, spend=spend)
+    rng = np.random.default_rng(5)
+    errors = {"flat": [], "two rounds": []}
+    widths = {"flat": [], "two rounds": []}
+    for run in range(runs):
+        values = world(rng, rows)
+        true = [float(np.sort(values)[math.ceil(q * rows) - 1]) for q in AT]
+        places = np.searchsorted(edges, values, side="right") - 1
+        counts = {"histogram": tuple(np.bincount(places, minlength=len(edges) - 1).tolist())}
+        (noisy,) = draws(counts, noise=noise, runs=1, seed=run)
+        told = [e for e in estimate(flat, noisy, to=to, noise=noise) if e.covers is Covers.NOISE]
+        errors["flat"] += [abs(e.value - t) for e, t in zip(told, true, strict=True)]
+        widths["flat"] += [e.upper - e.lower for e in told]
+    for _, true, (point, low, high), _, _ in rounds_of(
+        world, rows=rows, spend=spend, measure=measure, runs=runs
+    ):
+        errors["two rounds"].append(abs(point - true))
+        widths["two rounds"].append(high - low)
+    assert np.mean(errors["two rounds"]) <= np.mean(errors["flat"]) / (1 if world is heaps else 4)
+    assert np.mean(widths["two rounds"]) <= np.mean(widths["flat"]) / (
+        1.8 if world is heaps else 10
+    )
+
+
+@pytest.mark.parametrize("measure", list(Measure))
+@pytest.mark.parametrize("rows", [400, 4_000])
+def test_the_forecast_of_a_median_in_two_rounds_is_about_the_half_length_of_its_interval(
+    measure, rows
+):
+    to = dataset(measure=measure)
+    spend = NANO // 4 if measure is Measure.PURE else NANO // 20
+    spec = replace(PRESSURE, at=(Fraction(1, 2),), expect=Fraction(rows))
+    plan = make_plan([Ask(statistic=spec)], study=Study(id="s"), dataset=to, nano=spend)
+    values = np.floor(np.clip(np.random.default_rng(2).normal(140, 20, rows), 80, 200)).astype(int)
+    aggregate, noise = spec.measured(to), plan.mechanisms("q")
+    lengths = []
+    exact = {"histogram": grid(aggregate, values)}
+    for noisy in draws(
+        [exact] * 100, noise=noise, runs=100, seed=4, asked={"histogram": aggregate}, to=to
+    ):
+        found, _ = estimate(spec, noisy, to=to, noise=noise)
+        lengths.append(found.upper - found.lower)
+    expected = forecast(plan, spec).half_width
+    assert np.mean(lengths) / 2 / 1.6 - 0.5 <= expected <= 1.6 * np.mean(lengths) / 2 + 0.5
+
+
+def test_one_round_is_asked_for_where_a_second_would_not_do():
+    assert isinstance(PRESSURE.measured(TO), RefinedAggregate)
+    stated = (replace(PRESSURE, bins=64), replace(PRESSURE, edges=(Fraction(80), Fraction(200))))
+    for spec in stated:
+        assert isinstance(spec.measured(TO), Aggregate)
+    cap = PatientCap(id="year", nano=NANO, window=CapWindow.CALENDAR_YEAR)
+    assert isinstance(PRESSURE.measured(replace(TO, patients=(cap,))), Aggregate)
+    several = Quantiles(
+        id="q", table="visits", column="days", per_patient=PerPatient(cells=2, rows=1)
+    )
+    assert isinstance(several.measured(TO), Aggregate)
+    assert isinstance(
+        replace(several, per_patient=PerPatient(rows=2)).measured(TO), RefinedAggregate
+    )
+    narrow = replace(
+        TO,
+        tables=tuple(
+            replace(
+                table,
+                columns=tuple(
+                    replace(c, upper=15) if c.name == "days" else c for c in table.columns
+                ),
+            )
+            for table in TO.tables
+        ),
+    )
+    days = MedianDifference(
+        id="d",
+        table="visits",
+        column="days",
+        by=("ward",),
+        groups=("a", "b"),
+        per_patient=PerPatient(rows=1),
+    )
+    assert isinstance(days.measured(narrow), Aggregate)
+    assert isinstance(days.measured(TO), RefinedAggregate)
+
+
+def test_exact_counts_over_a_grid_are_never_shown():
+    secret = GridCounts([1, 2, 3], groups=1)
+    assert repr(secret) == f"{secret}" == "<secret>"
+    with pytest.raises(TypeError, match="secret"):
+        pickle.dumps(secret)
+    with pytest.raises(UnsupportedError):
+        secret.answer(AskCells(edges=((0, 3), (0, 3)), length=1, weight=1))
+
+
+def test_edges_follow_from_the_noisy_counts_alone():
+    aggregate = of_a_number(400, expect=3_000)
+    noise = noise_for(aggregate, 1)
+    plan = layout(aggregate, noise)
+    first = [0] * plan.first
+    first[3] = 3_000
+    again = {fine_edges(first, plan=plan, aggregate=aggregate, mechanism=noise) for _ in range(3)}
+    (edges,) = again
+    low, high = plan.rough[3], plan.rough[4]
+    assert {low, high} <= set(edges)
+    assert all(low <= edge <= high or edge in {0, aggregate.fine + 1} for edge in edges)
