@@ -53,6 +53,7 @@ from confide.statistics import (
     Histogram,
     LinearRegression,
     Mean,
+    Quantiles,
     RunningCounts,
     Sum,
     TableOne,
@@ -413,6 +414,27 @@ def test_an_l2_sensitivity_of_the_square_root_of_m_is_caught() -> None:
         return replace(of, l2_squared=of.l2_squared // 3, linf=of.linf // 3)
 
     assert not every_claim_holds(ROWS, claiming(root))
+
+
+TWICE = Quantiles(id="q", table="events", column="change", per_patient=PerPatient(rows=2))
+
+
+def test_a_second_round_that_costs_nothing_is_caught() -> None:
+    def of_one(of):
+        return replace(of, l1=14, l2_squared=14**2, linf=14)
+
+    assert every_claim_holds(TWICE, claiming(lambda of: of))
+    assert not every_claim_holds(TWICE, claiming(of_one))
+
+
+def test_rounds_whose_rows_are_billed_cell_by_cell_are_caught() -> None:
+    """m in place of m² for at most m rows, all of which may fall into one cell of each round."""
+
+    def spread(of):
+        return replace(of, l2_squared=of.l2_squared // 2, linf=7)
+
+    found = search([TWICE], drawn=DRAWN, entity=Entity.PATIENT, claims=claiming(spread))
+    assert all(one.l2_squared > one.claimed.l2_squared for one in found)
 
 
 def test_a_larger_area_billed_like_the_areas_in_it_is_caught() -> None:
