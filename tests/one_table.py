@@ -11,9 +11,12 @@ DATASET = {
 }
 
 
-def released(*asked, table, columns, name, folder):
-    """Return the release of statistics of a table with one row per patient, at ε = 200."""
+def released(*asked, table, columns, name, folder, **more):
+    """Return the release of statistics of a table with one row per patient, at ε = 200.
+
+    ``more`` are other sections of the data set.
+    """
     tables = {name: {"rows-per-patient": 1, "columns": columns}}
     frames = {name: table}
-    with confide.open({**DATASET, "tables": tables}, frames=frames, folder=folder) as ws:
+    with confide.open({**DATASET, "tables": tables, **more}, frames=frames, folder=folder) as ws:
         return ws.release(ws.plan(*asked, epsilon="200"))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from confide.plans.pricing.allocate import Ask, forecast, make_plan
 from confide.privacy.amount import NANO
 from confide.privacy.individual import CapWindow, PatientCap
 from confide.privacy.measure import Measure
+from confide.release.verify.verify import read_certificate, verify
 from confide.statistics import MedianDifference, Quantiles
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.refined import AskCells, GridCounts, RefinedAggregate
@@ -30,6 +32,7 @@ from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
 from noisy_answers import dataset, draws, estimate, in_turn, mechanisms
+from one_table import released
 from seeded import SeededEntropy
 
 TO = dataset()
@@ -278,6 +281,8 @@ def test_the_forecast_of_a_median_in_two_rounds_is_about_the_half_length_of_its_
 
 def test_one_round_is_asked_for_where_a_second_would_not_do():
     assert isinstance(PRESSURE.measured(TO), RefinedAggregate)
+    many = tuple(Fraction(i, 20) for i in range(1, 20))
+    assert isinstance(replace(PRESSURE, at=many).measured(TO), Aggregate)
     stated = (replace(PRESSURE, bins=64), replace(PRESSURE, edges=(Fraction(80), Fraction(200))))
     for spec in stated:
         assert isinstance(spec.measured(TO), Aggregate)
@@ -312,6 +317,45 @@ def test_one_round_is_asked_for_where_a_second_would_not_do():
     )
     assert isinstance(days.measured(narrow), Aggregate)
     assert isinstance(days.measured(TO), RefinedAggregate)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "substitute"])
+@pytest.mark.parametrize("measure", ["pure", "zcdp"])
+def test_a_release_with_hardly_any_noise_has_the_quantiles_of_the_rows_and_verifies(
+    measure, adjacency, tmp_path
+):
+    rng = np.random.default_rng(8)
+    sex, days = rng.choice(["f", "m"], 900), stays(rng, 900)
+    table = pa.table({"pid": [str(i) for i in range(900)], "sex": sex, "days": days})
+    columns = {
+        "sex": {"categories": ["f", "m"]},
+        "days": {"kind": "number", "lower": 0, "upper": 400, "unit": "d"},
+    }
+    asked = {"id": "los", "kind": "quantiles", "column": "days", "by": ["sex"]}
+    release = released(
+        asked | {"expect": {"count": 450}},
+        table=table,
+        columns=columns,
+        name="stays",
+        folder=tmp_path,
+        protects={"unit": "patient", "id": "pid", "adjacency": adjacency},
+        accounting={"measure": measure} | ({} if measure == "pure" else {"delta": "1e-6"}),
+    )
+    true = {
+        (f"quantile {q}", group): np.sort(days[sex == group])[
+            math.ceil(q * (sex == group).sum()) - 1
+        ]
+        for q in (0.25, 0.5, 0.75)
+        for group in ("f", "m")
+    }
+    found = {(e.quantity, *e.key): e for e in release.of("los") if e.covers is Covers.NOISE}
+    assert found.keys() == true.keys()
+    for name, value in true.items():
+        assert (found[name].lower, found[name].value, found[name].upper) == (value, value, value)
+    out = tmp_path / "out"
+    release.save(out)
+    checks = verify(read_certificate(out / "certificate.json"), folder=out).checks
+    assert all(check.passed for check in checks)
 
 
 def test_exact_counts_over_a_grid_are_never_shown():

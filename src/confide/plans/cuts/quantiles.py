@@ -2,8 +2,9 @@
 
 Where nobody states cells they are counted in two rounds (:mod:`.cuts`), the second around the
 places to which the first one points; else in public cells, in one.  In one round as well where
-there are so few values that each has a cell, where patients are left out by what they have spent
-(nobody's own part of a second round is known before), and where a patient may be in several cells.
+there are so few values that each has a cell, where very many quantiles are sought, where patients
+are left out by what they have spent (nobody's own part of a second round is known before), and
+where a patient may be in several cells.
 
 *Privacy:* cells are public, or follow from noisy counts; what is made of those is post-processing.
 *Utility:* cells are half-open on the grid of the column; a value with a cell of its own is found
@@ -44,6 +45,7 @@ Measurable: TypeAlias = Aggregate | RefinedAggregate
 Noise: TypeAlias = DiscreteLaplace | DiscreteGaussian
 
 _FEW_VALUES = 16
+_MANY_QUANTILES = 12  # for more of them, windows are everywhere
 _WEIGHTS = {Measure.PURE: (1, 3), Measure.ZCDP: (4, 7)}  # a quarter of the charge, and the rest
 
 
@@ -120,7 +122,8 @@ class QuantileCells:
         """Return the cells of the grid of two rounds; None where one round is asked for."""
         reach = self.of.upper - self.of.lower
         several = isinstance(bounds, CellBound) and bounds.max_cells > 1
-        if self.stated or several or dataset.patients or reach < _FEW_VALUES:
+        few = reach < _FEW_VALUES or len(self.at) > _MANY_QUANTILES
+        if self.stated or several or few or dataset.patients:
             return None
         groups = cell_count(by, dataset=dataset)
         fine = min(reach, MOST_FINE, MOST_FINE_IN_ALL // max(1, groups) - 1)
