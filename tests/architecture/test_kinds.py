@@ -19,7 +19,7 @@ TRAINED = {kind.spec.__name__ for kind in JOBS}
 OWN = ("statistics/", "tables/", "rows/")
 
 NAMED = {
-    "Aggregate": 1,  # means of cells, which several statistics ask
+    "Aggregate": 2,  # means of cells, and cells of quantiles, which several statistics ask
     "MomentAggregate": 1,  # the same
     "KeyedAggregate": 0,
     "DegreeAggregate": 0,
@@ -28,6 +28,7 @@ NAMED = {
     "FactorizedAggregate": 0,
     "RankedCells": 0,
     "RankedFeatures": 0,
+    "RefinedAggregate": 1,  # cells of quantiles
 }
 """Most files that name a shape, beside those of statistics, its home, its rows and the list."""
 

@@ -23,8 +23,8 @@ from cell_worlds import (
 )
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.tables.aggregates.cell_sums import cell_sums
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.cell_sums import cell_sums
 from confide.tables.expression import BinOf, Holds, QualityOf
 from confide.tables.filter import Between, IsIn
 from reference_engine import Reference

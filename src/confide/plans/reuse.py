@@ -3,7 +3,7 @@
 Two ways, tried in this order:
 
 - *summed*: the statistic is made of one vector of counts, and every earlier count whose cells add
-  up to it (:mod:`confide.tables.aggregates.cell_sums`; the same question is the simplest case)
+  up to it (:mod:`confide.tables.cell_sums`; the same question is the simplest case)
   gives an independent answer; they are averaged by precision (:mod:`sums`);
 - *same*: each of its questions was measured before as it stands, for whatever statistic; the answer
   with the largest charge, hence least noise, is read by the statistic itself.  A count that was
@@ -33,9 +33,9 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Measurement, Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.soundness.small_cells import Answered
-from confide.tables.aggregates.cell_sums import CellSums, cell_sums
 from confide.tables.aggregates.shapes import Measured, Sums, parts
 from confide.tables.aggregates.value import reads
+from confide.tables.cell_sums import CellSums, cell_sums
 from confide.tables.expression import Expression
 from confide.tables.schema import Dataset
 

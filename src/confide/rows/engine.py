@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from confide.errors import UnsupportedError
 from confide.plans.pricing.individual import IndividualLoss
-from confide.plans.rounds.in_turn import Asking
+from confide.plans.rounds.in_turn import NextAsk
 from confide.rows.records import RecordRows
 from confide.rows.sources.fingerprint import SourceState
 from confide.tables.aggregates.shapes import Asked, Combined, Measured
@@ -31,7 +31,7 @@ from confide.tables.schema import Dataset
 class Answering(Protocol):
     """Rows that answer questions in turn, each from the noisy answers before it."""
 
-    def answer(self, ask: Asking) -> tuple[int, ...]:
+    def answer(self, ask: NextAsk) -> tuple[int, ...]:
         """Return an exact answer; called by the gate alone, right before the noise."""
 
 

@@ -16,8 +16,8 @@ from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.contribution import PerPatient
-from confide.plans.cuts.cuts import fine_edges, next_cells
 from confide.plans.cuts.layout import layout, rough_edges
+from confide.plans.cuts.second_cells import fine_edges, next_cells
 from confide.plans.estimates import Covers
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecast, make_plan

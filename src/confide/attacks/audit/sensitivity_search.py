@@ -31,8 +31,8 @@ from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.rows.engine import Engine, Exact, exact_vector
 from confide.rows.engines.duckdb import open_engine
-from confide.tables.aggregates.refined import AskCells, GridCounts, RefinedAggregate
-from confide.tables.aggregates.shapes import Keyed, Measured, Ranked, Shared, parts
+from confide.tables.aggregates.refined import AskCells, GridCounts
+from confide.tables.aggregates.shapes import Keyed, Measured, Ranked, Refined, Shared, parts
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
@@ -198,7 +198,7 @@ def in_halves(aggregate: Measured, vector: Exact) -> Exact:
 
     Whatever the edges are, a row is in one cell; so nobody moves other cells further.
     """
-    if not isinstance(aggregate, RefinedAggregate) or not isinstance(vector, GridCounts):
+    if not isinstance(aggregate, Refined) or not isinstance(vector, GridCounts):
         return vector
     edges = (0, aggregate.fine // 2, aggregate.fine + 1)
     answers = [

@@ -19,18 +19,18 @@ from dataclasses import dataclass
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.cuts import fine_edges, window_reach
-from confide.plans.cuts.layout import Layout, layout
+from confide.plans.cuts.layout import CellLayout, layout
+from confide.plans.cuts.second_cells import fine_edges, window_reach
 from confide.plans.estimation.cumulative import Ranked, monotone, rank_widths
 from confide.plans.estimation.intervals import Component, noise_component, variance
-from confide.tables.aggregates.refined import RefinedAggregate
+from confide.tables.aggregates.shapes import Refined
 
 _FIRST = 0.1  # of the chance to miss
 _MASS = 0.9  # of the place inside a cell; the rest is its length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class RoundCounts:
     """Noisy counts of one group in one round.
 
     Attributes:
@@ -69,12 +69,12 @@ class Rounds:
         even: Edges of the first round between which bars are drawn.
     """
 
-    first: Counts
+    first: RoundCounts
     even: Sequence[int]
-    second: Counts | None = None
+    second: RoundCounts | None = None
 
     @property
-    def last(self) -> Counts:
+    def last(self) -> RoundCounts:
         """The counts that quantiles are read from."""
         return self.second or self.first
 
@@ -149,7 +149,7 @@ class _Mass:
     rising: Sequence[float]
 
     @classmethod
-    def of(cls, rough: Counts) -> "_Mass":
+    def of(cls, rough: RoundCounts) -> "_Mass":
         return cls(edges=rough.edges, rising=monotone((0, *itertools.accumulate(rough.counts))))
 
     def below(self, value: int) -> float:
@@ -161,7 +161,7 @@ class _Mass:
 
 
 def two_rounds(
-    aggregate: RefinedAggregate,
+    aggregate: Refined,
     noisy: Sequence[int],
     *,
     mechanism: DiscreteLaplace | DiscreteGaussian,
@@ -186,12 +186,12 @@ def _of_group(
     first: Sequence[int],
     second: Sequence[int],
     *,
-    plan: Layout,
-    aggregate: RefinedAggregate,
+    plan: CellLayout,
+    aggregate: Refined,
     mechanism: DiscreteLaplace | DiscreteGaussian,
 ) -> Rounds:
     grid, (a, b) = aggregate.edges, plan.weights
-    rough = Counts(
+    rough = RoundCounts(
         edges=[grid[place] for place in plan.rough], counts=first, weight=a, upper=aggregate.upper
     )
     even = [grid[place] for place in plan.even]
@@ -199,7 +199,7 @@ def _of_group(
         return Rounds(first=rough, even=even)
     places = fine_edges(first, plan=plan, aggregate=aggregate, mechanism=mechanism)
     cells = len(places) - 1
-    fine = Counts(
+    fine = RoundCounts(
         edges=[grid[place] for place in places],
         counts=second[:cells],
         weight=b,
@@ -209,7 +209,7 @@ def _of_group(
 
 
 def expected_ranks(
-    aggregate: RefinedAggregate, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
+    aggregate: Refined, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
 ) -> tuple[Component, float]:
     """Return the error of a median in ranks, and how many rows a cell around it holds."""
     plan, (part, q) = layout(aggregate, noise), (noise_component(noise), 0.5)

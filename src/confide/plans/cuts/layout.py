@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.tables.aggregates.refined import RefinedAggregate
+from confide.tables.aggregates.shapes import Refined
 
 _UNKNOWN = 300.0  # as r, where nobody says how many rows there are
 _MANY = math.inf
@@ -39,7 +39,7 @@ _CONCENTRATED: tuple[tuple[_Rule, ...], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class CellLayout:
     """Which cells are asked for.
 
     Attributes:
@@ -62,7 +62,7 @@ class Layout:
         return len(self.rough) - 1
 
 
-def layout(aggregate: RefinedAggregate, mechanism: DiscreteLaplace | DiscreteGaussian) -> Layout:
+def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) -> CellLayout:
     """Return the cells that suit the noise."""
     a, b = aggregate.weights
     pure = isinstance(mechanism, DiscreteLaplace)
@@ -72,7 +72,7 @@ def layout(aggregate: RefinedAggregate, mechanism: DiscreteLaplace | DiscreteGau
     rules = (_PURE if pure else _CONCENTRATED)[0 if sought == 1 else 1 if sought <= 4 else 2]
     cells, cuts = next(found for most, found in rules if r < most)
     once = (aggregate.once, aggregate.once)
-    return Layout(
+    return CellLayout(
         rough=rough_edges(aggregate.fine, cells=cells),
         even=even_edges(aggregate.fine, cells=cells),
         cuts=cuts,

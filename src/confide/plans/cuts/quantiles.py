@@ -1,7 +1,7 @@
 """Quantiles of a number: in which cells its rows are counted, and what the noisy counts say.
 
-Where nobody states cells they are counted in two rounds (:mod:`.cuts`), the second around the
-places to which the first one points; else in public cells, in one.  In one round as well where
+Where nobody states cells they are counted in two rounds (:mod:`.second_cells`), the second around
+the places to which the first one points; else in public cells, in one.  In one round as well where
 there are so few values that each has a cell, where very many quantiles are sought, where patients
 are left out by what they have spent (nobody's own part of a second round is known before), and
 where a patient may be in several cells.
@@ -21,7 +21,7 @@ from typing import TypeAlias
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.found import Counts, Rounds, expected_ranks, two_rounds
+from confide.plans.cuts.found import RoundCounts, Rounds, expected_ranks, two_rounds
 from confide.plans.estimates import AT_BOUND, Covers, Estimate
 from confide.plans.estimation.cumulative import cell_edges, given_edges
 from confide.plans.estimation.intervals import Component, noise_component, quantile
@@ -30,6 +30,7 @@ from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.refined import MOST_FINE, MOST_FINE_IN_ALL, RefinedAggregate
+from confide.tables.aggregates.shapes import Refined
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
@@ -41,8 +42,8 @@ FEW_ROWS = "denominator too small"
 FLAT_CELLS = 64
 """Cells of one round, where nobody says how many."""
 
-Measurable: TypeAlias = Aggregate | RefinedAggregate
-Noise: TypeAlias = DiscreteLaplace | DiscreteGaussian
+Measurable: TypeAlias = Aggregate | Refined
+AdditiveNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian
 
 _FEW_VALUES = 16
 _MANY_QUANTILES = 12  # for more of them, windows are everywhere
@@ -50,7 +51,7 @@ _WEIGHTS = {Measure.PURE: (1, 3), Measure.ZCDP: (4, 7)}  # a quarter of the char
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedMedian:
     """The error that noise is expected to bring to a median.
 
     Attributes:
@@ -129,20 +130,22 @@ class QuantileCells:
         fine = min(reach, MOST_FINE, MOST_FINE_IN_ALL // max(1, groups) - 1)
         return fine if fine > FLAT_CELLS or fine == reach else None
 
-    def expected(self, asked: Measurable, *, noise: Noise, rows: Fraction) -> Expected:
+    def expected(
+        self, asked: Measurable, *, noise: AdditiveNoise, rows: Fraction
+    ) -> ExpectedMedian:
         """Return the error of a median of so many rows, normal over a third of the range."""
         reach = float((self.of.upper - self.of.lower) * self.of.scale)
         per_rank = reach * NORMAL_MEDIAN / float(rows)
-        if isinstance(asked, RefinedAggregate):
+        if isinstance(asked, Refined):
             ranks, cell = expected_ranks(asked, noise=noise, rows=float(rows))
             least = float(self.of.scale) * (0 if asked.fine == asked.upper - asked.lower else 1)
-            return Expected(
+            return ExpectedMedian(
                 ranks=ranks, per_rank=per_rank, cell=max(least, cell * per_rank), cells=_CUT
             )
         cells, edges = len(self.edges) - 1, self.edges
         part = noise_component(noise, factor=0.5)
         widest = max(b - a for a, b in itertools.pairwise(edges)) * self.of.scale
-        return Expected(
+        return ExpectedMedian(
             ranks=Component(
                 variance=part.variance * cells, excess_kurtosis=part.excess_kurtosis / cells
             ),
@@ -205,11 +208,11 @@ def quantile_cells(
     )
 
 
-def counted(
-    asked: Measurable, noisy: Sequence[int], *, noise: Noise, dataset: Dataset
+def rounds_of(
+    asked: Measurable, noisy: Sequence[int], *, noise: AdditiveNoise, dataset: Dataset
 ) -> tuple[Rounds, ...]:
     """Return the noisy counts of each group with the cells that they are of."""
-    if isinstance(asked, RefinedAggregate):
+    if isinstance(asked, Refined):
         return two_rounds(asked, noisy, mechanism=noise, groups=asked.groups(dataset))
     axis = asked.axes[-1]
     if not isinstance(axis, BinOf):
@@ -217,7 +220,7 @@ def counted(
     upper, width = domain(axis.of, dataset=dataset).upper, len(axis.edges) - 1
     return tuple(
         Rounds(
-            first=Counts(
+            first=RoundCounts(
                 edges=axis.edges, counts=noisy[start : start + width], weight=1, upper=upper
             ),
             even=axis.edges,
@@ -230,7 +233,7 @@ def quantile_estimate(
     found: Rounds,
     *,
     q: float,
-    noise: Noise,
+    noise: AdditiveNoise,
     statistic: str,
     key: tuple[str, ...],
     covers: Covers,

@@ -2,21 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.cuts import cells_asked, next_cells
+from confide.plans.cuts.second_cells import cells_asked, next_cells
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Measurement
 from confide.plans.rounds.descent import Ask, next_ask
-from confide.tables.aggregates.descent import DescentAggregate
-from confide.tables.aggregates.refined import AskCells, RefinedAggregate
-from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked
+from confide.tables.aggregates.refined import AskCells
+from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked, Refined
 from confide.tables.schema import Dataset
 
-Asking: TypeAlias = Ask | AskCells
+NextAsk: TypeAlias = Ask | AskCells
 
 
 def ask_in_turn(
@@ -25,22 +24,18 @@ def ask_in_turn(
     *,
     mechanism: DiscreteLaplace | DiscreteGaussian,
     dataset: Dataset,
-) -> Asking | None:
+) -> NextAsk | None:
     """Return what is asked after these noisy answers, or None where all has been asked.
 
     Raises:
         UnsupportedError: If the noise does not suit the aggregate.
     """
-    match aggregate:
-        case DescentAggregate():
-            if not isinstance(mechanism, DiscreteGaussian):
-                raise UnsupportedError("The mechanism does not suit its aggregate.")
-            sigma = math.sqrt(mechanism.variance())
-            return next_ask(aggregate, noisy, sigma=sigma, dataset=dataset)
-        case RefinedAggregate():
-            return next_cells(aggregate, noisy, mechanism=mechanism, dataset=dataset)
-        case _:
-            assert_never(aggregate)
+    if isinstance(aggregate, Refined):
+        return next_cells(aggregate, noisy, mechanism=mechanism, dataset=dataset)
+    if not isinstance(mechanism, DiscreteGaussian):
+        raise UnsupportedError("The mechanism does not suit its aggregate.")
+    sigma = math.sqrt(mechanism.variance())
+    return next_ask(aggregate, noisy, sigma=sigma, dataset=dataset)
 
 
 def answer_length(measurement: Measurement, *, dataset: Dataset) -> int:
@@ -52,6 +47,6 @@ def answer_length(measurement: Measurement, *, dataset: Dataset) -> int:
     aggregate = measurement.aggregate
     if isinstance(aggregate, Keyed):
         raise UnsupportedError("Nobody knows how many keys are kept.")
-    if isinstance(aggregate, RefinedAggregate):
+    if isinstance(aggregate, Refined):
         return cells_asked(aggregate, mechanism=additive(measurement.mechanism), dataset=dataset)
     return aggregate.size if isinstance(aggregate, Ranked) else aggregate.coordinates(dataset)

@@ -28,7 +28,7 @@ from confide.report.pages.page_parts import (
 )
 from confide.report.wording.odds_words import loss_text
 from confide.report.wording.section import StatisticSection, section
-from confide.tables.aggregates.cell_sums import CellSums
+from confide.tables.cell_sums import CellSums
 
 if TYPE_CHECKING:
     from confide.report.release import Release

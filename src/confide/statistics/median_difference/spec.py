@@ -40,9 +40,9 @@ from confide.plans.cuts.quantiles import (
     FEW_ROWS,
     Measurable,
     QuantileCells,
-    counted,
     quantile_cells,
     quantile_estimate,
+    rounds_of,
 )
 from confide.plans.estimates import AT_BOUND, Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, quantile, variance
@@ -174,7 +174,7 @@ class MedianDifference(Statistic):
         del simulation
         noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
         groups, level = self._groups(dataset), float(self.level)
-        found = counted(
+        found = rounds_of(
             self.measured(dataset), vector(noisy["histogram"]), noise=noise, dataset=dataset
         )
         own = [found[i] for i, _ in groups]

@@ -12,7 +12,7 @@ from confide.drawing.charts.vega import Row
 from confide.drawing.numbers import clean
 from confide.drawing.quantities import quantity_text
 from confide.plans.cuts.found import Rounds
-from confide.plans.cuts.quantiles import counted
+from confide.plans.cuts.quantiles import rounds_of
 from confide.plans.mechanisms import additive, vector
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Domain
@@ -32,7 +32,7 @@ def draw(subject: Subject) -> Drawn:
     bins, rows, labels = [], [], []
     noise = additive(subject.plan.mechanisms(statistic.id)["histogram"])
     counts = vector(subject.noisy("histogram"))
-    found = counted(
+    found = rounds_of(
         statistic.measured(subject.dataset), counts, noise=noise, dataset=subject.dataset
     )
     of = domain(

@@ -31,9 +31,9 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.cuts.quantiles import (
     Measurable,
     QuantileCells,
-    counted,
     quantile_cells,
     quantile_estimate,
+    rounds_of,
 )
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, quantile, variance
@@ -150,7 +150,7 @@ class Quantiles(Statistic):
         """Return each quantile of each group, with both intervals."""
         del simulation
         noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
-        groups = counted(
+        groups = rounds_of(
             self.measured(dataset), vector(noisy["histogram"]), noise=noise, dataset=dataset
         )
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)

@@ -80,7 +80,13 @@ Keyed: TypeAlias = KeyedAggregate
 Ranked: TypeAlias = RankedCells | RankedFeatures
 """Whose largest coordinates are published, by name; of all others every coordinate, with noise."""
 
-InRounds: TypeAlias = DescentAggregate | RefinedAggregate
+Fitted: TypeAlias = DescentAggregate
+"""A model, whose rows answer questions about a place where it may stand."""
+
+Refined: TypeAlias = RefinedAggregate
+"""Counts, whose rows answer for other cells the second time."""
+
+InRounds: TypeAlias = Fitted | Refined
 """Asked in turn, each time with what the noisy answers before said."""
 
 Shared: TypeAlias = DegreeAggregate | DescentAggregate

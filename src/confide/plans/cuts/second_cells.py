@@ -16,16 +16,17 @@ from collections.abc import Sequence
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.layout import Layout, layout
+from confide.plans.cuts.layout import CellLayout, layout
 from confide.plans.estimation.cumulative import monotone
-from confide.tables.aggregates.refined import AskCells, RefinedAggregate
+from confide.tables.aggregates.refined import AskCells
+from confide.tables.aggregates.shapes import Refined
 from confide.tables.schema import Dataset
 
 _WIDE, _SPREAD, _SAMPLED = 1.64, 2.0, 0.3 * 1.96**2
 
 
 def next_cells(
-    aggregate: RefinedAggregate,
+    aggregate: Refined,
     noisy: Sequence[int],
     *,
     mechanism: DiscreteLaplace | DiscreteGaussian,
@@ -48,7 +49,7 @@ def next_cells(
 
 
 def cells_asked(
-    aggregate: RefinedAggregate,
+    aggregate: Refined,
     *,
     mechanism: DiscreteLaplace | DiscreteGaussian,
     dataset: Dataset,
@@ -65,8 +66,8 @@ def _by_group(noisy: Sequence[int], *, width: int) -> list[Sequence[int]]:
 def fine_edges(
     first: Sequence[int],
     *,
-    plan: Layout,
-    aggregate: RefinedAggregate,
+    plan: CellLayout,
+    aggregate: Refined,
     mechanism: DiscreteLaplace | DiscreteGaussian,
 ) -> tuple[int, ...]:
     """Return the edges of the second round of one group, as places on the fine grid.
