@@ -16,11 +16,13 @@ from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.contribution import PerPatient
-from confide.plans.cuts.layout import layout, rough_edges
+from confide.plans.cuts.found import two_rounds
+from confide.plans.cuts.layout import deviation, layout, rough_edges
 from confide.plans.cuts.second_cells import fine_edges, next_cells
 from confide.plans.estimates import Covers
 from confide.plans.plan import Study
-from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.plans.pricing.allocate import Ask, forecast, least_nano, make_plan
+from confide.plans.pricing.calibrate_to_error import Within
 from confide.privacy.amount import NANO
 from confide.privacy.individual import CapWindow, PatientCap
 from confide.privacy.measure import Measure
@@ -170,8 +172,6 @@ WORLDS = {
 
 def rounds_of(world, *, rows, spend, measure, runs):
     """Yield the quantiles of the rows at hand, and both intervals with the point of each."""
-    from confide.plans.cuts.found import two_rounds
-
     rng, entropy = np.random.default_rng(rows), SeededEntropy(rows)
     aggregate = of_a_number(WORLDS[world], expect=rows, measure=measure)
     noise = noise_for(aggregate, spend)
@@ -277,6 +277,74 @@ def test_the_forecast_of_a_median_in_two_rounds_is_about_the_half_length_of_its_
         lengths.append(found.upper - found.lower)
     expected = forecast(plan, spec).half_width
     assert np.mean(lengths) / 2 / 1.6 - 0.5 <= expected <= 1.6 * np.mean(lengths) / 2 + 0.5
+
+
+@pytest.mark.parametrize("measure", list(Measure))
+@pytest.mark.parametrize("rows", [20, 30])
+def test_the_forecast_of_a_median_of_few_rows_knows_how_wide_the_cells_of_one_round_are(
+    measure, rows
+):
+    to = dataset(measure=measure)
+    spec = replace(PRESSURE, at=(Fraction(1, 2),), expect=Fraction(rows))
+    spend = NANO // 4 if measure is Measure.PURE else NANO // 20
+    plan = make_plan([Ask(statistic=spec)], study=Study(id="s"), dataset=to, nano=spend)
+    aggregate, noise = spec.measured(to), plan.mechanisms("q")
+    assert not layout(aggregate, noise["histogram"]).cuts
+    expected = forecast(plan, spec)
+    assert "cells are up to 31 mm[Hg] wide" in " ".join(expected.notes)
+    rng, entropy, errors, lengths = np.random.default_rng(6), SeededEntropy(6), [], []
+    for _ in range(150):
+        values = np.floor(np.clip(rng.normal(140, 20, rows), 80, 200)).astype(int)
+        noisy = in_turn(
+            aggregate, grid(aggregate, values), mechanism=noise["histogram"], to=to, entropy=entropy
+        )
+        found, _ = estimate(spec, {"histogram": tuple(noisy)}, to=to, noise=noise)
+        lengths.append((found.upper - found.lower) / 2)
+        if found.value is not None:
+            errors.append(abs(found.value - float(np.sort(values)[math.ceil(rows / 2) - 1])))
+    assert np.quantile(errors, 0.95) <= expected.half_width
+    assert expected.half_width / 1.4 <= np.mean(lengths) <= expected.half_width * 1.4
+
+
+@pytest.mark.parametrize("within", [40, 25, 5, "2.4", 1])
+@pytest.mark.parametrize("measure", list(Measure))
+def test_no_smaller_charge_meets_an_error_though_other_noise_has_other_cells(measure, within):
+    to = dataset(measure=measure)
+    ask = Ask(statistic=PRESSURE, error=Within(amount=Fraction(within)))
+    least = least_nano(ask, dataset=to)
+
+    def meets(nano):
+        plan = make_plan([Ask(statistic=PRESSURE)], study=Study(id="s"), dataset=to, nano=nano)
+        return forecast(plan, PRESSURE).half_width <= float(within)
+
+    assert meets(least)
+    assert not any(meets(least * part // 200) for part in range(100, 200))
+
+
+@pytest.mark.parametrize("expect", [1_000, 10**6, 10**400], ids=["few", "many", "absurd"])
+def test_next_to_no_noise_and_absurd_numbers_of_rows_are_planned_and_asked_all_the_same(expect):
+    for noise in (
+        DiscreteLaplace(scale=Fraction(1, 2**20)),
+        DiscreteGaussian(sigma_squared=Fraction(1, 2**40)),
+    ):
+        aggregate = of_a_number(400, expect=expect)
+        rows = grid(aggregate, np.arange(300))
+        noisy = in_turn(aggregate, rows, mechanism=noise, to=TO, entropy=SeededEntropy(1))
+        (found,) = two_rounds(aggregate, noisy, mechanism=noise, groups=1)
+        value, lower, upper = found.located(0.5, noise=noise, sampled=False, level=0.95)
+        assert 148 <= lower <= value <= upper <= 150
+
+
+def test_edges_follow_from_no_function_that_libraries_round_differently(monkeypatch):
+    aggregate = of_a_number(400, expect=3_000)
+    for noise in (noise_for(aggregate, 1), DiscreteGaussian(sigma_squared=Fraction(3, 2))):
+        assert deviation(noise) >= noise.standard_deviation()
+    noise = noise_for(aggregate, 1)
+    for name in ("exp", "expm1", "log", "erf", "pow"):
+        monkeypatch.delattr(math, name)
+    ask = next_cells(aggregate, (), mechanism=noise, dataset=TO)
+    first = [7 * place % 40 for place in range(ask.length)]
+    assert next_cells(aggregate, first, mechanism=noise, dataset=TO) is not None
 
 
 def test_one_round_is_asked_for_where_a_second_would_not_do():

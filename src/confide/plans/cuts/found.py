@@ -211,11 +211,14 @@ def _of_group(
 def expected_ranks(
     aggregate: Refined, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
 ) -> tuple[Component, float]:
-    """Return the error of a median in ranks, and how many rows a cell around it holds."""
+    """Return the error of a median in ranks, and the rows of a cell that is cut around it.
+
+    Nothing is cut in one round, whose cells are public; 0 then.
+    """
     plan, (part, q) = layout(aggregate, noise), (noise_component(noise), 0.5)
     a, b = plan.weights
     if not plan.cuts:
-        cells, weight, width = plan.first, a, rows / plan.first
+        cells, weight, width = plan.first, a, 0.0
     else:
         cells, weight = plan.cuts * len(aggregate.at) + 2, b
         first = [noise_component(noise, factor=q * math.sqrt(plan.first) / a)]

@@ -13,6 +13,7 @@ other does not.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -20,6 +21,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.tables.aggregates.shapes import Refined
 
 _UNKNOWN = 300.0  # as r, where nobody says how many rows there are
+_MOST_ROWS = Fraction(10**15)
 _MANY = math.inf
 
 # Up to which r: cells of the first round, and cells of a quantile in the second; 0: no second.
@@ -66,8 +68,8 @@ def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) ->
     """Return the cells that suit the noise."""
     a, b = aggregate.weights
     pure = isinstance(mechanism, DiscreteLaplace)
-    whole = math.sqrt(mechanism.variance()) / (a + b if pure else math.sqrt(a * a + b * b))
-    r = _UNKNOWN if aggregate.expect is None else float(aggregate.expect) / whole
+    whole = deviation(mechanism) / (a + b if pure else math.sqrt(a * a + b * b))
+    r = _UNKNOWN if aggregate.expect is None else float(min(aggregate.expect, _MOST_ROWS)) / whole
     sought = len(aggregate.at)
     rules = (_PURE if pure else _CONCENTRATED)[0 if sought == 1 else 1 if sought <= 4 else 2]
     cells, cuts = next(found for most, found in rules if r < most)
@@ -79,6 +81,21 @@ def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) ->
         length=min(aggregate.fine + 1, sought * (cuts + 1) + 1) if cuts else 0,
         weights=aggregate.weights if cuts else once,
     )
+
+
+def deviation(mechanism: DiscreteLaplace | DiscreteGaussian) -> float:
+    """Return the standard deviation of the law without steps, at least that of the noise.
+
+    Quotients and square roots of floats alone, which every machine rounds alike; and above 0, also
+    where there is next to no noise.
+
+    Example:
+        >>> deviation(DiscreteGaussian(sigma_squared=Fraction(25)))
+        5.0
+    """
+    if isinstance(mechanism, DiscreteGaussian):
+        return math.sqrt(float(mechanism.sigma_squared))
+    return math.sqrt(2.0) * float(mechanism.scale)
 
 
 @lru_cache(maxsize=256)

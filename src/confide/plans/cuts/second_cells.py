@@ -7,7 +7,7 @@ steps of half its mass and half its length.  What lies outside all windows is on
 
 *Privacy:* post-processing of the first noisy answer.
 *Numbers:* sums, products, quotients and square roots of floats, which every machine rounds alike,
-so that whoever verifies finds the same edges.
+so that whoever verifies finds the same edges; no exponential, which libraries round differently.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.layout import CellLayout, layout
+from confide.plans.cuts.layout import CellLayout, deviation, layout
 from confide.plans.estimation.cumulative import monotone
 from confide.tables.aggregates.refined import AskCells
 from confide.tables.aggregates.shapes import Refined
@@ -79,7 +79,7 @@ def fine_edges(
         mechanism: The noise.
     """
     a, b = plan.weights
-    noise = math.sqrt(mechanism.variance())
+    noise = deviation(mechanism)
     below = [each / a for each in (0, *itertools.accumulate(first))]
     rising = monotone(below)
     ends = {plan.rough[0], plan.rough[-1]}

@@ -47,6 +47,7 @@ from confide.plans.soundness.small_cells import counts_cells, mistakes_text
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
+from confide.tables.aggregates.refined import RefinedAggregate
 from confide.tables.aggregates.shapes import Keyed, OfCells, Ranked, check_aggregate
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions.conditions import require_possible
@@ -183,6 +184,7 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
     questions = ask.statistic.questions(dataset)
     atto = _atto(ask, questions, dataset=dataset)
     target = ask.error
+    refined = any(isinstance(question.aggregate, RefinedAggregate) for question in questions)
 
     def reaches(nano: int) -> bool:
         try:
@@ -192,8 +194,8 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
         forecast = ask.statistic.forecast(_mechanisms(priced), dataset=dataset, level=target.level)
         return met(target, forecast)
 
-    low = math.ceil(sum(q.weight for q in questions) / min(q.weight for q in questions))
-    high = low
+    fewest = math.ceil(sum(q.weight for q in questions) / min(q.weight for q in questions))
+    low = high = fewest
     while not reaches(high):
         low, high = high, 2 * high
         if high > MOST_NANO:
@@ -201,9 +203,15 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
                 f"Statistic {ask.statistic.id!r} cannot reach its error at any sensible budget.",
                 hint="Relax the error, tighten the bounds, or use fewer groups.",
             )
-    while high - low > max(1, high // 10_000):
-        middle = (low + high) // 2
-        low, high = (low, middle) if reaches(middle) else (middle, high)
+    less = high
+    while less:  # smaller charges may do as well, where other cells are asked for of other noise
+        high = less
+        while high - low > max(1, high // 10_000):
+            middle = (low + high) // 2
+            low, high = (low, middle) if reaches(middle) else (middle, high)
+        smaller = (high * part // 128 for part in range(127, 63, -1)) if refined else ()
+        less = next((nano for nano in smaller if nano >= fewest and reaches(nano)), 0)
+        low = less * 127 // 128
     return high
 
 

@@ -152,7 +152,7 @@ class RefinedAggregate:
             self.bounds, weights=(1, 1), merged=True, unit=counted, adjacency=dataset.adjacency
         )
         a, b = self.weights
-        told = f", counted {a} times, then {b} times"
+        told = f", counted in two rounds with weights {a} and {b}"
         return replace(
             one,
             l1=one.l1 * (a + b),
@@ -169,8 +169,9 @@ class RefinedAggregate:
     def told(self, say: Telling) -> str:
         """Return what is measured, in words."""
         return (
-            f"rows over cells of {say.of(self.of)}, then over finer cells where quantiles may be, "
-            f"of {say.rows(self.relation, self.by)}"
+            f"rows over cells of {say.of(self.of)}, then, unless few are expected beside the "
+            f"noise, over finer cells where quantiles may be, of "
+            f"{say.rows(self.relation, self.by)}"
         )
 
     def beside(self, axes: tuple[Expression, ...], *, copies: int) -> Self:
