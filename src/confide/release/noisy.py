@@ -23,6 +23,8 @@ from confide.tables.aggregates.shapes import Keyed, Ranked
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
+_LARGEST = 2**256
+"""Beyond every noisy number: sums stay within 2¹²⁶; and small enough for floats to square."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,5 +181,12 @@ def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset:
 
 def _read_answer(answer: Json) -> Noisy:
     if answer["keyed"]:
-        return {str(key): int(value) for key, value in answer["noisy"]}
-    return tuple(int(value) for value in answer["noisy"])
+        return {str(key): _number(value) for key, value in answer["noisy"]}
+    return tuple(_number(value) for value in answer["noisy"])
+
+
+def _number(value: Json) -> int:
+    """Return a noisy number."""
+    if not isinstance(value, int | str) or abs(int(value)) >= _LARGEST:
+        raise ValueError
+    return int(value)

@@ -8,7 +8,7 @@ import pytest
 from confide.errors import VerificationError
 from confide.plans.canonical import canonical_bytes
 from confide.release.certificate.certificate import SIGNED_OVER
-from confide.release.noisy import NoisyAggregates
+from confide.release.noisy import NoisyAggregates, read_payload, read_values
 from confide.release.site.keys import read_signing_key
 from confide.release.verify.verify import read_certificate, verify
 from confide.report.pages.save import save
@@ -127,3 +127,15 @@ def test_a_bottomless_certificate_is_refused(tmp_path):
     (tmp_path / "deep.json").write_bytes(b"[" * 200_000)
     with pytest.raises(VerificationError, match="cannot be read"):
         read_certificate(tmp_path / "deep.json")
+
+
+@pytest.mark.parametrize(
+    "number", [str(10**400), float("inf"), 0.5, str(-(2**256))], ids=["huge", "inf", "half", "low"]
+)
+def test_noisy_numbers_that_no_rows_and_no_noise_could_give_are_read_as_no_payload(issued, number):
+    folder, _ = issued
+    body = json.loads((folder / "noisy.json").read_text())
+    body["measurements"][0]["noisy"][0] = number
+    for read in (read_payload, read_values):
+        with pytest.raises(VerificationError, match="cannot be read"):
+            read(json.dumps(body).encode())
