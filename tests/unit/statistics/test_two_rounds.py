@@ -360,6 +360,9 @@ def test_one_round_is_asked_for_where_a_second_would_not_do():
         id="q", table="visits", column="days", per_patient=PerPatient(cells=2, rows=1)
     )
     assert isinstance(several.measured(TO), Aggregate)
+    in_one = replace(several, per_patient=PerPatient(cells=1, rows=3)).measured(TO)
+    assert isinstance(in_one, Aggregate)
+    assert len(in_one.axes[-1].edges) < 70
     assert isinstance(
         replace(several, per_patient=PerPatient(rows=2)).measured(TO), RefinedAggregate
     )

@@ -4,7 +4,8 @@ Where nobody states cells they are counted in two rounds (:mod:`.second_cells`),
 the places to which the first one points; else in public cells, in one.  In one round as well where
 there are so few values that each has a cell, where very many quantiles are sought, where patients
 are left out by what they have spent (nobody's own part of a second round is known before), and
-where a patient may be in several cells.
+where several rows of a patient are bounded by the cells that they are in, which are the public
+ones: a cell of the grid would hold next to none of them.
 
 *Privacy:* cells are public, or follow from noisy counts; what is made of those is post-processing.
 *Utility:* cells are half-open on the grid of the column; a value with a cell of its own is found
@@ -33,7 +34,7 @@ from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.refined import MOST_FINE, MOST_FINE_IN_ALL, RefinedAggregate
 from confide.tables.aggregates.shapes import Refined
 from confide.tables.aggregates.value import Ones
-from confide.tables.bound_contributions import CellBound, ContributionBounds
+from confide.tables.bound_contributions import CellBound, ContributionBounds, rows_per_unit
 from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
@@ -123,7 +124,7 @@ class QuantileCells:
     ) -> int | None:
         """Return the cells of the grid of two rounds; None where one round is asked for."""
         reach = self.of.upper - self.of.lower
-        several = isinstance(bounds, CellBound) and bounds.max_cells > 1
+        several = isinstance(bounds, CellBound) and rows_per_unit(bounds) > 1
         few = reach < _FEW_VALUES or len(self.at) > _MANY_QUANTILES
         if self.stated or several or few or dataset.patients:
             return None
