@@ -1,10 +1,12 @@
 """Plans that were edited, and requests that were sent twice: the gate refuses before it charges."""
 
+import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,7 +19,9 @@ from confide.errors import ContractError
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
 from confide.plans.contribution import Counted, PerPatient
+from confide.plans.cuts.layout import layout
 from confide.plans.events import recompute
+from confide.plans.mechanisms import additive
 from confide.plans.plan import Plan, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.adjacency import Adjacency
@@ -29,7 +33,8 @@ from confide.release.site.keys import read_signing_key
 from confide.release.site.ledger_pin import make_keys
 from confide.report.rehearsal import rehearse
 from confide.rows.engines.duckdb import open_engine
-from confide.statistics import Count, Histogram, KeySelection, Variance, read_plan
+from confide.statistics import Count, Histogram, KeySelection, Quantiles, Variance, read_plan
+from confide.tables.aggregates.refined import GridCounts
 from confide.tables.bound_contributions import CellBound
 from confide.tables.source import Source, SourceKind
 from seeded import SeededEntropy
@@ -184,3 +189,43 @@ def test_bytes_that_are_no_text_do_not_decide_whether_a_release_fails(bytes_of: 
         Source(kind=SourceKind.FRAMES), base=Path(), dataset=OF, hash_key=b"k" * 16, frames=frames
     ) as engine:
         assert len(engine.aggregate(aggregates, dataset=OF).reveal_to_gate()) == 2
+
+
+TWICE = plan_for(
+    Quantiles(
+        id="q",
+        table="events",
+        column="change",
+        expect=Fraction(1000),
+        per_patient=PerPatient(rows=2),
+    )
+)
+
+
+def spreads(gate: Gate) -> list[float]:
+    """Return the spread of each of the two answers over that of the noise, where nobody is."""
+    (asked,) = TWICE.measurements
+    aggregate, noise = asked.aggregate, additive(asked.mechanism)
+    groups = aggregate.groups(OF)
+    nobody = GridCounts([0] * groups * (aggregate.fine + 1), groups=groups)
+    drawn = np.array([gate._in_rounds(asked, nobody, plan=TWICE) for _ in range(200)])
+    split = groups * layout(aggregate, noise).first
+    assert 0 < split < drawn.shape[1]
+    return [float(each.std()) / noise.standard_deviation() for each in np.hsplit(drawn, [split])]
+
+
+def test_a_second_answer_with_less_noise_than_was_paid_for_is_caught(gate, monkeypatch) -> None:
+    assert all(0.9 < spread < 1.1 for spread in spreads(gate))
+    randomize, answers = DiscreteLaplace.randomize, itertools.count()
+
+    def every_other(noise, exact, *, entropy):
+        return exact if next(answers) % 2 else randomize(noise, exact, entropy=entropy)
+
+    monkeypatch.setattr(DiscreteLaplace, "randomize", every_other)
+    assert not all(0.9 < spread < 1.1 for spread in spreads(gate))
+
+
+@pytest.mark.parametrize("weights", [(1, 2), (2, 3), (3, 1)])
+def test_rounds_that_weigh_rows_otherwise_than_their_statistic_are_refused(gate, weights) -> None:
+    aggregate = replace(TWICE.measurements[0].aggregate, weights=weights)
+    assert refused(gate, edited(TWICE, aggregate=aggregate))
