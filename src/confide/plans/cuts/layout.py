@@ -104,7 +104,7 @@ def rough_edges(fine: int, *, cells: int) -> tuple[int, ...]:
 
     Example:
         >>> rough_edges(1000, cells=9)
-        (0, 1, 5, 31, 177, 250, 500, 750, 1000, 1001)
+        (0, 4, 30, 176, 250, 500, 750, 1000, 1001)
         >>> rough_edges(5, cells=9)
         (0, 1, 2, 3, 4, 5, 6)
     """
