@@ -47,8 +47,7 @@ from confide.plans.soundness.small_cells import counts_cells, mistakes_text
 from confide.privacy.amount import ATTO, NANO, decimal_text, split
 from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
-from confide.tables.aggregates.refined import RefinedAggregate
-from confide.tables.aggregates.shapes import Keyed, OfCells, Ranked, check_aggregate
+from confide.tables.aggregates.shapes import InRounds, Keyed, OfCells, Ranked, check_aggregate
 from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.conditions.conditions import require_possible
 from confide.tables.expression import Holds
@@ -184,7 +183,7 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
     questions = ask.statistic.questions(dataset)
     atto = _atto(ask, questions, dataset=dataset)
     target = ask.error
-    refined = any(isinstance(question.aggregate, RefinedAggregate) for question in questions)
+    again = any(isinstance(question.aggregate, InRounds) for question in questions)
 
     def reaches(nano: int) -> bool:
         try:
@@ -209,7 +208,7 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
         while high - low > max(1, high // 10_000):
             middle = (low + high) // 2
             low, high = (low, middle) if reaches(middle) else (middle, high)
-        smaller = (high * part // 128 for part in range(127, 63, -1)) if refined else ()
+        smaller = (high * part // 128 for part in range(127, 63, -1)) if again else ()
         less = next((nano for nano in smaller if nano >= fewest and reaches(nano)), 0)
         low = less * 127 // 128
     return high
