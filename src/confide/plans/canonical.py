@@ -2,8 +2,9 @@
 
 Encoding is driven by the dataclasses themselves: a dataclass becomes an object with its class name
 under ``is`` and its fields, leaving out those equal to their default (so that a new optional field
-changes no old digest); a Fraction becomes "5/2"; an enum its value; a tuple a list; an integer
-beyond ±(2⁵³−1), which JSON readers would round, its decimal text.
+changes no old digest; where nouns made before it had another value than its default, that one is
+its metadata's :data:`ABSENT`, and is what is left out); a Fraction becomes "5/2"; an enum its
+value; a tuple a list; an integer beyond ±(2⁵³−1), which JSON readers would round, its decimal text.
 Decoding is driven by the declared types and refuses an unknown class, field or kind of value.
 Bytes are RFC 8785 (JCS), so equal nouns have equal digests on every machine.
 
@@ -30,6 +31,8 @@ Json: TypeAlias = Any
 """Objects, lists, texts, integers, booleans and null, as the json module reads them."""
 
 LARGEST_JSON = 2**53 - 1
+ABSENT = "absent"
+"""Key of a field's metadata: its value in nouns that do not state it."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character, which no JSON text holds."""
 _RATIO = re.compile(r"-?[0-9]{1,999}(/[0-9]{1,999})?", re.ASCII)  # never 1e999999999
@@ -83,6 +86,8 @@ def require_whole(text: str) -> None:
 
 
 def _is_default(field: "dataclasses.Field[Any]", value: object) -> bool:
+    if ABSENT in field.metadata:
+        return bool(field.metadata[ABSENT] == value)
     if field.default is not dataclasses.MISSING:
         return bool(field.default == value)
     if field.default_factory is not dataclasses.MISSING:
@@ -193,6 +198,12 @@ def _name(arm: Any) -> str:
 
 
 @functools.cache
+def _absent(hint: Any) -> dict[str, Any]:
+    fields = dataclasses.fields(hint)
+    return {field.name: field.metadata[ABSENT] for field in fields if ABSENT in field.metadata}
+
+
+@functools.cache
 def _hints(hint: type) -> dict[str, Any]:
     return {field.name: field.type for field in dataclasses.fields(hint)}
 
@@ -209,6 +220,6 @@ def _decode_dataclass(hint: Any, value: Json, *, names: Mapping[str, Any]) -> An
         name: decode(hints[name], item, names=scope) for name, item in value.items() if name != "is"
     }
     try:
-        return hint(**fields)
+        return hint(**{**_absent(hint), **fields})
     except TypeError:
         raise ContractError(f"A {hint.__name__} lacks a required field.") from None

@@ -10,6 +10,7 @@ from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.estimation.cumulative import (
+    Ends,
     Ranked,
     cell_edges,
     given_edges,
@@ -24,17 +25,19 @@ def grid(upper, *, lower=0):
 
 
 @pytest.mark.parametrize(
-    ("of", "cells", "edges"),
+    ("of", "cells", "ends", "edges"),
     [
-        (grid(1), 5, (0, 1, 2)),
-        (grid(2), 5, (0, 1, 2, 3)),
-        (grid(9), 1, (0, 1, 9, 10)),
-        (grid(9), 4, (0, 1, 5, 9, 10)),
-        (grid(-2, lower=-5), 9, (-5, -4, -3, -2, -1)),
+        (grid(1), 5, Ends.APART, (0, 1, 2)),
+        (grid(2), 5, Ends.APART, (0, 1, 2, 3)),
+        (grid(9), 1, Ends.APART, (0, 1, 9, 10)),
+        (grid(9), 4, Ends.APART, (0, 1, 5, 9, 10)),
+        (grid(-2, lower=-5), 9, Ends.APART, (-5, -4, -3, -2, -1)),
+        (grid(10), 4, Ends.MERGED, (0, 2, 5, 7, 10)),
+        (grid(3, lower=1), 9, Ends.MERGED, (1, 2, 3)),
     ],
 )
-def test_each_bound_has_a_cell_of_its_own_and_the_others_are_equal(of, cells, edges):
-    assert cell_edges(of, cells=cells) == edges
+def test_each_bound_has_a_cell_of_its_own_and_the_others_are_equal(of, cells, ends, edges):
+    assert cell_edges(of, cells=cells, ends=ends) == edges
 
 
 def test_edges_that_a_study_names_begin_cells_and_bounds_stay_apart():

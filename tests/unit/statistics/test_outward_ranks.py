@@ -10,10 +10,12 @@ import pytest
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.canonical import decode, encode
 from confide.plans.contribution import PerPatient
 from confide.plans.estimates import AT_BOUND
-from confide.plans.estimation.cumulative import rank_widths
-from confide.statistics import Mean, Quantiles
+from confide.plans.estimation.cumulative import Ends, rank_widths
+from confide.statistics import Mean, MedianDifference, Quantiles
+from confide.tables.aggregates.aggregate import Aggregate
 from noisy_answers import dataset, draws, estimate, mechanisms, moments
 from seeded import SeededEntropy
 
@@ -97,3 +99,25 @@ def test_named_edges_begin_cells_and_both_bounds_have_their_own():
     for wrong, text in told.items():
         with pytest.raises(ContractError, match=text):
             edges_of(replace(MEDIAN, edges=tuple(map(Fraction, wrong))))
+
+
+def test_a_plan_made_before_bounds_had_cells_keeps_its_cells():
+    said = encode(MEDIAN)
+    assert said.pop("ends") == "apart"
+    before = decode(Quantiles, said, names={})
+    assert before.ends is Ends.MERGED
+    assert "ends" not in encode(before)
+    assert edges_of(before) == tuple(range(31))
+    assert edges_of(MEDIAN) == tuple(range(32))
+
+
+@pytest.mark.parametrize("spec", [Quantiles, MedianDifference])
+def test_a_plan_made_before_there_were_two_rounds_has_64_cells(spec):
+    asked = spec(id="q", table="participants", column="pressure", by=("sex",))
+    said = encode(asked)
+    assert said.pop("bins") is None
+    before = decode(spec, said, names={})
+    assert before.bins == 64
+    assert encode(before) == said
+    assert isinstance(before.measured(TO), Aggregate)
+    assert not isinstance(asked.measured(TO), Aggregate)

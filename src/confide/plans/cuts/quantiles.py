@@ -25,7 +25,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.cuts.found import RoundCounts, Rounds, expected_ranks, two_rounds
 from confide.plans.cuts.layout import layout
 from confide.plans.estimates import AT_BOUND, Covers, Estimate
-from confide.plans.estimation.cumulative import cell_edges, given_edges
+from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
 from confide.plans.estimation.intervals import Component, noise_component, quantile
 from confide.plans.typical_spread import NORMAL_MEDIAN
 from confide.privacy.measure import Measure
@@ -166,7 +166,7 @@ class QuantileCells:
 _CUT = "cells are cut where the quantiles are, in a second round"
 
 
-def quantile_cells(
+def quantile_cells(  # noqa: PLR0913 - what a study may say of cells
     column: str,
     *,
     table: str,
@@ -176,6 +176,7 @@ def quantile_cells(
     expect: Fraction | None,
     name: str,
     dataset: Dataset,
+    ends: Ends = Ends.APART,
 ) -> QuantileCells:
     """Return the cells in which the quantiles of a column are sought.
 
@@ -188,6 +189,7 @@ def quantile_cells(
         expect: Public planning number of rows in a group.
         name: What is asked, for errors.
         dataset: Public facts.
+        ends: Whether each bound has a cell of its own.
 
     Raises:
         ContractError: If it is not a number of a table, or the named edges do not suit it.
@@ -204,7 +206,7 @@ def quantile_cells(
     cells = (
         given_edges(edges, of=within, name=name)
         if edges
-        else cell_edges(within, cells=FLAT_CELLS if bins is None else bins)
+        else cell_edges(within, cells=FLAT_CELLS if bins is None else bins, ends=ends)
     )
     return QuantileCells(
         number=of,

@@ -19,13 +19,14 @@ References:
     [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
 """
 
+import enum
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -43,7 +44,14 @@ _FINE = 4.0
 _TIE = 1e-9
 
 
-def cell_edges(of: Domain, *, cells: int) -> tuple[int, ...]:
+class Ends(enum.Enum):
+    """What the first and the last cell between two bounds hold."""
+
+    APART = "apart"  # each bound alone
+    MERGED = "merged"  # neighbours too, as in releases made before bounds had cells of their own
+
+
+def cell_edges(of: Domain, *, cells: int, ends: Ends) -> tuple[int, ...]:
     """Return the edges of at most so many cells over a grid, each of which is [edge, next edge).
 
     Where there are enough, one for each value; else one for each bound, where what lies beyond was
@@ -51,15 +59,22 @@ def cell_edges(of: Domain, *, cells: int) -> tuple[int, ...]:
 
     Example:
         >>> from confide.tables.schema import Kind
-        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=3), cells=10)
+        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=3), cells=10, ends=Ends.APART)
         (0, 1, 2, 3, 4)
-        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=21), cells=6)
+        >>> cell_edges(Domain(kind=Kind.NUMBER, lower=0, upper=21), cells=6, ends=Ends.APART)
         (0, 1, 6, 11, 16, 21, 22)
     """
-    between = min(of.upper - of.lower - 1, max(1, cells - 2))
-    first, reach = of.lower + 1, of.upper - of.lower - 1
-    inner = (first + reach * i // between for i in range(between))
-    return (of.lower, *inner, of.upper, of.upper + 1)
+    match ends:
+        case Ends.APART:
+            between = min(of.upper - of.lower - 1, max(1, cells - 2))
+            first, reach = of.lower + 1, of.upper - of.lower - 1
+            inner = (first + reach * i // between for i in range(between))
+            return (of.lower, *inner, of.upper, of.upper + 1)
+        case Ends.MERGED:
+            count = min(cells, of.upper - of.lower)
+            return tuple(of.lower + (of.upper - of.lower) * i // count for i in range(count + 1))
+        case _:
+            assert_never(ends)
 
 
 def given_edges(edges: Sequence[Fraction], *, of: Domain, name: str) -> tuple[int, ...]:

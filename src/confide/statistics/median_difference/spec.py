@@ -34,6 +34,7 @@ from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.cuts.found import Rounds
 from confide.plans.cuts.quantiles import (
@@ -79,7 +80,7 @@ class MedianDifference(Statistic):
     column: str
     by: tuple[str, ...]
     groups: tuple[str, ...] = ()
-    bins: int | None = None
+    bins: int | None = field(default=None, metadata={ABSENT: 64})
     edges: tuple[Fraction, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
 

@@ -27,6 +27,7 @@ from fractions import Fraction
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.cuts.quantiles import (
     Measurable,
@@ -36,6 +37,7 @@ from confide.plans.cuts.quantiles import (
     rounds_of,
 )
 from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimation.cumulative import Ends
 from confide.plans.estimation.intervals import median_error, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
@@ -60,14 +62,16 @@ class Quantiles(Statistic):
         edges: Where cells begin instead, in the unit of the column, from bound to bound.
         by: Groups; none gives one set of numbers.
         per_patient: Bounds, where the schema gives none.
+        ends: Whether each bound has a cell of its own.
     """
 
     column: str
     at: tuple[Fraction, ...] = _QUARTILES
-    bins: int | None = None
+    bins: int | None = field(default=None, metadata={ABSENT: 64})
     edges: tuple[Fraction, ...] = ()
     by: tuple[str, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
+    ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
         if not self.at or any(not 0 < q < 1 for q in self.at):
@@ -85,6 +89,7 @@ class Quantiles(Statistic):
             expect=self.expect,
             name=f"Quantiles {self.id!r}",
             dataset=dataset,
+            ends=self.ends,
         )
 
     def measured(self, dataset: Dataset) -> Measurable:

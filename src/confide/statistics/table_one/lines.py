@@ -7,14 +7,15 @@ measures how many rows a group has, and both lines of a number how many are miss
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.estimation.consistency import Block, Consistent
-from confide.plans.estimation.cumulative import cell_edges, given_edges
+from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.typical_spread import NORMAL_MEDIAN
@@ -62,6 +63,7 @@ class Characteristic:
         within: Error that is asked of a share, or of a mean or median in its unit.  Only the ratios
             of asked errors matter, unless the statistic asks for errors of its own.  When None, the
             error that the noise of a share within one point would give.
+        ends: Whether each bound has a cell of its own.
     """
 
     column: str
@@ -69,6 +71,7 @@ class Characteristic:
     bins: int = 32
     within: Fraction | None = None
     edges: tuple[Fraction, ...] = ()
+    ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
         if self.bins < 4:
@@ -252,7 +255,7 @@ def _of_variable(
 def _edges(variable: Characteristic, *, of: Domain) -> tuple[int, ...]:
     if variable.edges:
         return given_edges(variable.edges, of=of, name=f"Variable {variable.column!r}")
-    return cell_edges(of, cells=variable.bins)
+    return cell_edges(of, cells=variable.bins, ends=variable.ends)
 
 
 def consistent(of: Sequence[MeasuredLine], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:
