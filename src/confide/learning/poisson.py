@@ -78,7 +78,7 @@ class DPPoissonRegression(DPModel):
     @sealing
     def fit(
         self,
-        X: Any,
+        X: Any,  # noqa: N803
         y: Any,
         *,
         exposure: Any = None,
