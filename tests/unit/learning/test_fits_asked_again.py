@@ -6,8 +6,9 @@ import sqlite3
 import numpy as np
 import pytest
 
+from command_line import confide
 from confide.budget.chained_ledger import ChainedLedger
-from confide.errors import BudgetExhaustedError, BurnedError, ContractError
+from confide.errors import BudgetExhaustedError, BurnedError, ContractError, PolicyError
 from confide.learning import (
     DPHazardRegression,
     DPLinearRegression,
@@ -109,6 +110,35 @@ def test_what_is_no_word_asks_for_nothing(word, tmp_path):
     with pytest.raises(ContractError, match="Expected request as a word"):
         fit("linear", tmp_path, request=word)
     assert not charges(tmp_path)
+
+
+CAPS = """\
+dataset: {id: patients, lineage: patients, snapshot: "1"}
+source: {kind: frames}
+protects: {unit: patient, id: patient, adjacency: add-remove}
+accounting: {measure: zcdp, delta: 1e-6}
+caps: {lifetime: {epsilon: "6"}}
+tables: {rows: {columns: {x0: {kind: number, lower: 18, upper: 100}}}}
+"""
+
+
+def test_the_lifetime_of_fits_is_raised_by_amending_the_caps_with_a_reason(tmp_path):
+    linear = {"target": (0, 1), "bounds": [(18, 100)], "epsilon": "2", "workspace": tmp_path}
+
+    def again(lifetime):
+        return DPLinearRegression(lifetime=lifetime, **linear).fit(
+            X, Y, patients=IDS, request="second"
+        )
+
+    fit("linear", tmp_path)
+    with pytest.raises(PolicyError, match="charged under other caps"):
+        again("6")
+    dataset = tmp_path / "dataset.yaml"
+    dataset.write_text(CAPS)
+    assert confide("ledger", "amend-caps", dataset).code == 7  # raised without a reason
+    assert confide("ledger", "amend-caps", dataset, "--reason", "the board").code == 0
+    again("6")
+    assert len(charges(tmp_path)) == 2
 
 
 @pytest.mark.mutant
