@@ -8,7 +8,13 @@ import pytest
 
 from command_line import confide
 from confide.budget.chained_ledger import ChainedLedger
-from confide.errors import BudgetExhaustedError, BurnedError, ContractError, PolicyError
+from confide.errors import (
+    BudgetExhaustedError,
+    BurnedError,
+    ContractError,
+    PolicyError,
+    ReleaseFailedError,
+)
 from confide.learning import (
     DPHazardRegression,
     DPLinearRegression,
@@ -102,6 +108,21 @@ def test_a_fit_that_died_while_it_read_is_asked_again_by_a_word(name, tmp_path, 
     assert "new request key" in refused.value.hint
     assert len(charges(tmp_path)) == 1
     fit(name, tmp_path, request="second")
+    assert len(charges(tmp_path)) == 2
+
+
+def test_a_training_whose_last_part_failed_is_over_until_it_is_asked_again(tmp_path, monkeypatch):
+    module_classifier()  # or it is skipped
+    from confide.jobs.learning.module_training import ModuleTraining
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ModuleTraining, "advanced", lambda *_, **__: 1 / 0)
+        with pytest.raises(ReleaseFailedError):
+            fit("module", tmp_path)
+    with pytest.raises(BurnedError, match="its charge stays"):
+        fit("module", tmp_path)
+    assert len(charges(tmp_path)) == 1
+    assert fit("module", tmp_path, request="second").module_ is not None
     assert len(charges(tmp_path)) == 2
 
 
