@@ -108,6 +108,20 @@ def test_a_year_that_somebody_vouches_for_begins_anew(tmp_path):
     ledger.close()
 
 
+def test_what_a_late_clock_charges_in_a_new_year_counts_in_the_one_before(tmp_path):
+    """On 5 January 2028 by the sun; the year's cap is whole again once it is opened."""
+    clock = HandClock(datetime(2027, 12, 5, tzinfo=UTC))
+    ledger = open_ledger(tmp_path / "private", clock=clock)
+    ledger.register(terms())
+    released(ledger, "late", b"", nano=TENTH)
+    assert used(ledger)["calendar-year"] == TENTH
+    clock.time = datetime(2028, 1, 5, tzinfo=UTC)
+    ledger.open_year(LINEAGE, year=2028, reason="the clock was set")
+    assert used(ledger)["calendar-year"] == 0
+    assert used(ledger)["lifetime"] == TENTH
+    ledger.close()
+
+
 def test_the_check_would_see_a_year_that_opens_by_itself(tmp_path):
     clock = HandClock()
     ledger = open_ledger(tmp_path / "private", clock=clock)

@@ -128,9 +128,7 @@ class Journal:
             head = self._accept(found, reason=reason, officers=officers) if differs else None
             if head is not None:
                 self._commit()
-        if (
-            head is not None
-        ):  # an anchor that was lost or cut is made whole, but not of two histories
+        if head is not None:  # an anchor that was lost is made whole, but not of two histories
             self._add_lines((*(() if found.lost else found.missing), head))
         self._keeper.beyond = self._anchor.count() - self._anchor.last_number()
         self._findings, self._damaged = (), False
@@ -149,7 +147,7 @@ class Journal:
                     head = self._sign()
                     self._commit()
             if head is not None:
-                self._anchor.append(head)
+                self._write_lines(head)
                 if self._keeper.is_due(self.book):
                     self._keeper.keep(self.book, signer=self.signer, alone=False)
 
@@ -225,7 +223,12 @@ class Journal:
     def _add_lines(self, missing: Sequence[SignedHead]) -> None:
         """Sign what the anchor lacks; the ledger's own signed head vouches for it."""
         if missing:
-            self._anchor.append(*(sign_head(head, signer=self.signer) for head in missing))
+            self._write_lines(*(sign_head(head, signer=self.signer) for head in missing))
+
+    def _write_lines(self, *heads: SignedHead) -> None:
+        self._anchor.append(*heads)
+        if self._site is not None:
+            self._site.anchored()
 
     def append(self, kind: str, officers: Officers = (), /, **fields: Any) -> Event:
         """Add a row to the chain and to the book; an officer's act with its signatures.

@@ -82,7 +82,7 @@ class DPHazardRegression(DPModel):
         self.level = level
 
     @sealing
-    def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 
         Args:
@@ -90,6 +90,8 @@ class DPHazardRegression(DPModel):
             y: Whether follow-up ended with the event, and its time: a structured array of these
                 two, as scikit-survival has it, or one of shape (rows, 2).
             patients: Id of each row's patient; or ``"rows"``, which protects single rows.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is
@@ -101,7 +103,7 @@ class DPHazardRegression(DPModel):
         event, time = _event_and_time(y)
         held = exact(self.hold_out) > 0
         beside = {OUTCOME: event, TIME: time}
-        return self._fit(X, beside, patients=patients, holding_out=held)
+        return self._fit(X, beside, patients=patients, request=request, holding_out=held)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the logarithm of the hazard over that at 0: who is higher dies earlier."""

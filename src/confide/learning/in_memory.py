@@ -105,19 +105,34 @@ def _arrow(values: NDArray[Any], *, name: str, text: bool) -> Any:
         return pa.array(numbers(np.asarray(values), name=name), type=pa.float64())
 
 
-def request_of(digest: str, frame: Any, *, workspace: object) -> str:
+def request_of(digest: str, frame: Any, *, workspace: object, word: str | None) -> str:
     """Return the request key of a plan on rows: a keyed digest, which tells nothing without key.
 
     Args:
         digest: Of the plan.
         frame: By :func:`frame_of`.
         workspace: That names the ledger's folder.
+        word: By which the same fit is asked for again; None the first time.
+
+    Raises:
+        ContractError: If the word is none.
     """
     import pyarrow as pa
+
+    if word is not None and (not isinstance(word, str) or not word):
+        raise ContractError(
+            f"Expected request as a word, got {str(word)[:40]!r}.",
+            hint='Write fit(..., request="second") to be charged for the same fit again.',
+        )
 
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, frame.schema) as stream:
         stream.write_table(frame)
     key = read_order_key(ledger_folder(workspace) / WORKSPACE)
     content = digest.encode() + sink.getvalue().to_pybytes()
-    return hmac.new(key, content, "sha256").hexdigest()[:32]
+    found = hmac.new(key, content, "sha256").hexdigest()[:32]
+    if word is None:
+        return found
+    return hmac.new(key, f"{found} {word}".encode(errors="surrogatepass"), "sha256").hexdigest()[
+        :32
+    ]

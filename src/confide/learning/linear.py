@@ -69,13 +69,15 @@ class DPLinearRegression(DPModel):
         self.level = level
 
     @sealing
-    def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 
         Args:
             X: Rows; shape (rows, columns).
             y: Targets; shape (rows,).
             patients: Id of each row's patient; or ``"rows"``, which protects single rows.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is
@@ -84,7 +86,7 @@ class DPLinearRegression(DPModel):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        return self._fit(X, {OUTCOME: column_of(y)}, patients=patients)
+        return self._fit(X, {OUTCOME: column_of(y)}, patients=patients, request=request)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the target that the model predicts; shape (rows,)."""

@@ -99,13 +99,15 @@ class DPLogisticRegression(DPModel):
         self.expect_rows = expect_rows
 
     @sealing
-    def fit(self, X: Any, y: Any, *, patients: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
         """Charge the ledger, fit, and keep what was published.
 
         Args:
             X: Rows; shape (rows, columns).
             y: Outcomes; shape (rows,).
             patients: Id of each row's patient; or ``"rows"``, which protects single rows.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is
@@ -114,7 +116,8 @@ class DPLogisticRegression(DPModel):
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         held = exact(self.hold_out) > 0
-        return self._fit(X, {OUTCOME: column_of(y)}, patients=patients, holding_out=held)
+        beside = {OUTCOME: column_of(y)}
+        return self._fit(X, beside, patients=patients, request=request, holding_out=held)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return the log odds that the model predicts; shape (rows,), or (rows, classes)."""

@@ -105,6 +105,7 @@ class DPModel(Estimator):
         beside: Mapping[str, NDArray[Any]],
         *,
         patients: Any,
+        request: str | None,
         holding_out: bool = False,
     ) -> Self:
         refuse_callers()
@@ -120,7 +121,7 @@ class DPModel(Estimator):
         frame = frame_of(X, beside, ids, features=features, texts=texts)
         with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
             plan = self._plan(ws, features)
-            key = request_of(plan.digest(), frame, workspace=self.workspace)
+            key = request_of(plan.digest(), frame, workspace=self.workspace, word=request)
             release = ws.release(plan, request=key)
         self.estimates_ = release.of(MODEL)
         self._keep(X, features=features, certificate=release.certificate)

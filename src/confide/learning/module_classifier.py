@@ -151,6 +151,7 @@ class DPModuleClassifier(Estimator):
         y: Any,
         *,
         patients: Any = None,
+        request: str | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Self:
         """Charge the ledger, train, and keep what was published.
@@ -159,6 +160,8 @@ class DPModuleClassifier(Estimator):
             X: Rows; shape (rows, columns).
             y: Outcomes; shape (rows,).
             patients: Id of each row's patient; or ``"rows"``, which protects single rows.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
             progress: Told each stage; a terminal's standard error when None.
 
         Raises:
@@ -178,6 +181,7 @@ class DPModuleClassifier(Estimator):
         frame = frame_of(X, {OUTCOME: column_of(y)}, ids, features=features)
         with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
             spec, plan = self._planned(ws, features, module=module, program=program)
+            key = request_of(plan.digest(), frame, workspace=self.workspace, word=request)
             runner = ModuleTraining(
                 spec,
                 plan=plan,
@@ -190,7 +194,7 @@ class DPModuleClassifier(Estimator):
                 spec,
                 plan=plan,
                 runner=runner,
-                request=request_of(plan.digest(), frame, workspace=self.workspace),
+                request=key,
                 progress=progress or _to_terminal,
             )
         self.module_ = published(module, self.release_.answer.files[MODEL])

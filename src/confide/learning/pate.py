@@ -157,6 +157,7 @@ class PATEClassifier(Estimator):
         public: Any,
         patients: Any = None,
         hospitals: Any = None,
+        request: str | None = None,
         progress: Any = None,
     ) -> Self:
         """Charge the ledger, let teachers vote on public rows, and fit the student.
@@ -167,6 +168,8 @@ class PATEClassifier(Estimator):
             public: Public or synthetic rows without labels; shape (queries, columns).
             patients: Id of each row's patient; or
             hospitals: id of each row's hospital, which then is the privacy unit.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
             progress: Told the name of each stage.
 
         Raises:
@@ -193,9 +196,9 @@ class PATEClassifier(Estimator):
         with self._open(features, entity=entity, frames={ROWS: frame}) as ws:
             job = self._job(ws, features, terms=terms)
             plan = planned(ws, job)
-            request = request_of(plan.digest(), frame, workspace=self.workspace)
+            key = request_of(plan.digest(), frame, workspace=self.workspace, word=request)
             told = (lambda _: None) if progress is None else progress
-            self.release_ = run_job(ws, job, plan=plan, request=request, progress=told)
+            self.release_ = run_job(ws, job, plan=plan, request=key, progress=told)
         self.classes_ = np.asarray(self.classes)
         self._keep(X, features=features, certificate=self.release_.certificate)
         self._take(terms, learns=learns)

@@ -78,7 +78,15 @@ class DPPoissonRegression(DPModel):
         self.rows_per_patient = rows_per_patient
 
     @sealing
-    def fit(self, X: Any, y: Any, *, exposure: Any = None, patients: Any = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        exposure: Any = None,
+        patients: Any = None,
+        request: str | None = None,
+    ) -> Self:
         """Charge the ledger, fit, and keep what was published.
 
         Args:
@@ -86,6 +94,8 @@ class DPPoissonRegression(DPModel):
             y: Numbers of events; shape (rows,).
             exposure: Person-time of each row, where the parameter bounds it; shape (rows,).
             patients: Id of each row's patient; or ``"rows"``, which protects single rows.
+            request: A word that asks for the same fit again, as after one that failed: another draw
+                and another charge.
 
         Raises:
             ContractError: If something is not declared, or was learnt from the data; nothing is
@@ -102,7 +112,7 @@ class DPPoissonRegression(DPModel):
         beside = {OUTCOME: column_of(y)}
         if exposure is not None:
             beside[TIME] = column_of(exposure)
-        return self._fit(X, beside, patients=patients)
+        return self._fit(X, beside, patients=patients, request=request)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the rate that the model predicts, per unit of person-time; shape (rows,)."""

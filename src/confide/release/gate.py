@@ -186,6 +186,11 @@ class Gate:
         }
         if stop in taken:
             return taken[stop]
+        if growth.busy and self.ledger.is_under_way(growth.busy):
+            raise PolicyError(
+                f"Entry {growth.busy} publishes later periods of entry {growth.opened} just now.",
+                hint="Wait for it to end and ask again: they are delivered at no charge.",
+            )
         over = ended(growth)
         published = sorted(stop for stop, entry in taken.items() if not entry.withheld)
         later = f"; it publishes no later ones, as it grows no more: {over}" if over else ""

@@ -1,6 +1,7 @@
 """An anchor that is gone, or that dataset.yaml names elsewhere, is missed on both databases."""
 
 import contextlib
+import shutil
 
 import pytest
 
@@ -9,9 +10,10 @@ from command_line import confide
 from confide.budget import journal
 from confide.budget.integrity import inspection
 from confide.errors import LedgerFrozenError
+from confide.release.site.ledger_pin import FolderSite
 from ledgers import schema_of
 from postgres_server import server
-from small_clinic import make_clinic
+from small_clinic import Clinic, make_clinic
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -101,6 +103,44 @@ def test_a_crash_before_the_first_line_of_an_anchor_is_made_good(tmp_path):
         assert confide("ledger", "verify", made.dataset).code == 0
 
 
+def an_anchor_on_a_disk_that_is_not_there_yet(folder):
+    """The first host cannot write its first line, another one goes on, and then the disk is there."""
+    first, disk = make_clinic(folder / "first"), folder / "disk"
+    where = f'kind: postgres, url: "{server().url}", schema-name: {schema_of(folder)}'
+    text = first.dataset.read_text()
+    first.dataset.write_text(f"{text}\nledger: {{{where}, anchor: {disk}/anchor.jsonl}}\n")
+    assert confide("plan", first.study).code == 2
+    second = another_host(first, folder / "second", f"{text}\nledger: {{{where}}}\n")
+    assert run(second, "one").code == 0
+    disk.mkdir()
+    assert run(first, "two").code == 0  # it has lost nothing
+    assert confide("ledger", "verify", first.dataset).code == 0
+    (disk / "anchor.jsonl").unlink()
+    missed(first)
+    assert spent(first) == spent(second)
+
+
+def another_host(clinic, folder, dataset):
+    shutil.copytree(clinic.folder, folder, ignore=shutil.ignore_patterns(".confide"))
+    (folder / ".confide").mkdir(mode=0o700)
+    for name in ("signing.key", "signing.pub", "hash.key"):
+        shutil.copy(clinic.folder / ".confide" / name, folder / ".confide" / name)
+    made = Clinic(folder=folder)
+    made.dataset.write_text(dataset)
+    return made
+
+
+def test_a_host_that_could_not_write_its_first_line_is_not_frozen_when_others_went_on(tmp_path):
+    an_anchor_on_a_disk_that_is_not_there_yet(tmp_path)
+
+
+@pytest.mark.mutant
+def test_a_host_that_is_frozen_though_it_never_had_a_line_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(FolderSite, "is_unanchored", False)
+    with pytest.raises(AssertionError, match="assert 6 == 0"):
+        an_anchor_on_a_disk_that_is_not_there_yet(tmp_path)
+
+
 def a_database_put_back_beside_no_anchor_grants_nothing_again(clinic):
     """An older copy of the tables is put back, and the anchor is gone with the host's disk."""
     import psycopg
@@ -131,5 +171,14 @@ def test_a_database_put_back_beside_no_anchor_grants_nothing_until_somebody_look
 def test_a_host_that_takes_itself_for_a_new_one_is_caught(clinic, monkeypatch):
     for room in (journal, inspection):
         monkeypatch.setattr(room, "missing_anchor", lambda *_, **__: ())
+    with pytest.raises(AssertionError, match="assert 0 == 6"):  # it grants
+        a_database_put_back_beside_no_anchor_grants_nothing_again(clinic)
+
+
+@pytest.mark.mutant
+@pytest.mark.parametrize("clinic", ["postgres"], indirect=True)
+def test_a_folder_that_forgets_that_it_had_an_anchor_is_caught(clinic, monkeypatch):
+    (clinic.folder / ".confide" / "ledger.new").write_text("0" * 32 + "\n")
+    monkeypatch.setattr(FolderSite, "anchored", lambda _: None)
     with pytest.raises(AssertionError, match="assert 0 == 6"):  # it grants
         a_database_put_back_beside_no_anchor_grants_nothing_again(clinic)

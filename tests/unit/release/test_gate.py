@@ -181,6 +181,22 @@ def test_a_step_between_two_that_were_taken_is_refused_with_those_that_are_publi
     assert "grows no more" not in str(refused.value)
 
 
+def test_a_step_that_somebody_is_at_is_not_called_over(ws, gate):
+    through(gate, grown(ws, "2025-01-31"))
+    later, told = grown(ws, "2025-02-28"), []
+
+    def meanwhile(stage):
+        if stage == "read":
+            with pytest.raises(PolicyError, match="publishes later periods") as refused:
+                through(gate, later, key="other", go=Gate.advance)
+            told.append(refused.value.hint)
+
+    first = gate.advance(later, analyst="a", request_key="r", progress=meanwhile)
+    assert told == ["Wait for it to end and ask again: they are delivered at no charge."]
+    answer, _ = through(gate, later, key="other", go=Gate.advance)
+    assert answer == read_payload(first.payload)
+
+
 def test_a_step_that_was_let_go_before_it_read_is_none_that_was_taken(ws, gate):
     def withdrawn():
         raise ContractError("Somebody withdrew.")

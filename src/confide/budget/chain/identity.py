@@ -49,6 +49,13 @@ class SiteFolder(Protocol):
     def begun(self, ledger: str) -> None:
         """Remember the id of the ledger that is durable here; no other may be begun."""
 
+    @property
+    def is_unanchored(self) -> bool:
+        """Whether the ledger was to begin here, and no line of its anchor was ever written."""
+
+    def anchored(self) -> None:
+        """Remember that a line of the anchor is durable."""
+
     def make_order_key(self) -> str:
         """Make a new hash key in the place of a missing one; return its fingerprint."""
 

@@ -39,7 +39,8 @@ def missing_anchor(
     """Yield that a folder has lost its anchor, where the number of missing lines does not say so.
 
     The anchor of a host that is new to a ledger is empty as well, but its folder has had no ledger.
-    A crash may leave the first row without its line.
+    A crash, or a folder that is not there, may leave the first row without its line, and other
+    hosts may go on by then: a folder that never wrote a line has none to lose.
 
     Args:
         site: What the folder knows of its ledger.
@@ -47,7 +48,9 @@ def missing_anchor(
         is_empty: Whether the anchor has no line.
         most: As of :func:`anchor_differences`.
     """
-    if most is None and is_empty and book.number > 1 and site is not None and site.ledger:
+    if most is not None or not is_empty or site is None:
+        return
+    if book.number > 1 and site.ledger and not site.is_unanchored:
         yield "The anchor is missing, though this folder has had the ledger."
 
 

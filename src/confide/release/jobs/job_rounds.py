@@ -33,7 +33,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from confide.budget.growth import Growth, part_key
-from confide.budget.ledger import Step, StoredRelease
+from confide.budget.ledger import Entry, Step, StoredRelease
+from confide.budget.refusals import in_progress
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.noise.entropy import Entropy
 from confide.plans.job import Job, JobPlan
@@ -95,7 +96,7 @@ def release_in_parts(
     Raises:
         PolicyError: If a cap would be passed, the terms differ, or somebody else is at it.
         ContractError: If the plan is not the job's, or the source lacks what it names.
-        BurnedError: If the job failed before.
+        BurnedError: If the job failed before, in its last part too.
         ReleaseFailedError: If anything fails after the job was opened; the charge stays.
     """
     return sealed(
@@ -135,12 +136,7 @@ def _released(
         progress(RESUMED)
     while (growth := _growth(gate, plan, opened=opened)).position <= runner.parts:
         if growth.closed:
-            raise BurnedError(
-                f"The job of entry {opened} ended: {growth.closed}; its charge stays.",
-                hint="Its last part is in the ledger: confide.learning.running.last_part, or "
-                "checkpoint() of a model. To begin anew, and be charged again, use a new request "
-                "key.",
-            )
+            raise _ended(growth)
         part, before = growth.position, read_answer(gate.ledger.stored(growth.latest).payload)
         made: BoughtAnswer | BaseException
         try:
@@ -165,7 +161,26 @@ def _released(
         else:
             stored = gate.take(request, answer=_raising(made), progress=progress)
     latest = gate.ledger.stored(growth.latest)
+    if not _is_last(latest.entry, parts=runner.parts):
+        raise _ended(growth) if growth.closed else in_progress(growth.busy)
     return StoredRelease(entry=gate.ledger.publish(latest.entry), payload=latest.payload)
+
+
+def _is_last(entry: Entry, *, parts: int) -> bool:
+    """Return whether an answer is that of the last part.
+
+    Its periods count as taken from the moment that reading begins, so a position says it not.
+    """
+    return entry.step is not None and entry.step.stop > parts
+
+
+def _ended(growth: Growth) -> BurnedError:
+    return BurnedError(
+        f"The job of entry {growth.opened} ended: {growth.closed}; its charge stays.",
+        hint="Its last part is in the ledger: confide.learning.running.last_part, or "
+        "checkpoint() of a model. To begin anew, and be charged again, use a new request "
+        "key.",
+    )
 
 
 def _raising(failure: BaseException) -> Callable[[], BoughtAnswer]:

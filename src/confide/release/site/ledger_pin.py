@@ -1,8 +1,10 @@
 """What a workspace folder knows of its ledger: its id, and whether it may begin one.
 
 ``ledger.new`` is made together with new keys, in an empty folder, and holds the id of the ledger
-that they may begin.  Once its first row is durable the file becomes ``ledger.id``: so a folder
-begins one ledger.  Without ``ledger.new`` a ledger that is missing is lost, and not made anew.
+that they may begin.  Once its first row is durable ``ledger.id`` stands beside it, and with the
+first line of the anchor ``ledger.new`` goes: so a folder begins one ledger, and one that has had an
+anchor is told from one that never could write it.  Without ``ledger.new``, or beside ``ledger.id``,
+a ledger that is missing is lost, and not made anew.
 
 *Privacy:* see :mod:`confide.budget.chain.identity`.
 """
@@ -58,9 +60,19 @@ class FolderSite:
     def begun(self, ledger: str) -> None:
         """See :meth:`confide.budget.chain.identity.Site.begun`."""
         replace_durable(self._folder / PIN, f"{ledger}\n".encode())
-        (self._folder / NEW).unlink(missing_ok=True)
         sync_folder(self._folder)
         self.ledger, self.fresh = ledger, ""
+
+    @property
+    def is_unanchored(self) -> bool:
+        """See :attr:`confide.budget.chain.identity.SiteFolder.is_unanchored`."""
+        return (self._folder / NEW).exists()
+
+    def anchored(self) -> None:
+        """See :meth:`confide.budget.chain.identity.SiteFolder.anchored`."""
+        if self.ledger and self.is_unanchored:
+            (self._folder / NEW).unlink(missing_ok=True)
+            sync_folder(self._folder)
 
     def make_order_key(self) -> str:
         """See :meth:`confide.budget.chain.identity.Site.make_order_key`."""
@@ -80,7 +92,7 @@ def make_keys(folder: Path) -> None:
         clear_empty(new)
         with contextlib.suppress(FileExistsError):  # by another process in this moment
             create_durable(new, f"{new_ledger_id()}\n".encode())
-    if new.exists():
+    if may_begin(folder):
         make_signing_key(folder)
         make_order_key(folder)
 
