@@ -1,5 +1,6 @@
 """What public facts say of a condition: whether a value can lack, and what holds in a cell."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -119,9 +120,9 @@ def test_bands_that_end_with_the_bounds_leave_nobody_out():
 
 def test_a_condition_can_be_told_wherever_the_values_that_it_reads_are_known():
     to = with_column("age", nulls=50)
-    adults, women = Between(of=AGE, lower=18), IsIn(of=SEX, values=(1,))
+    everyone, adults, women = Everything(), Between(of=AGE, lower=18), IsIn(of=SEX, values=(1,))
 
-    def told(of, *, where=Everything()):
+    def told(of, *, where=everyone):
         return where_told(where, of=of, table="participants", dataset=to)
 
     assert told(adults) == told(Everything()) == told(Between(of=BMI)) == Everything()
@@ -191,7 +192,7 @@ def test_bins_part_the_values_and_what_is_outside_is_in_none_of_them(edges):
     last = len(edges) - 2
     assert places == [
         [a for a in ALL_AGES if low <= a < high or (i == last and a == high)]
-        for i, (low, high) in enumerate(zip(edges, edges[1:], strict=False))
+        for i, (low, high) in enumerate(itertools.pairwise(edges))
     ]
     spans = outside(bins, table="participants", dataset=PLAIN)
     assert spans[-1] == Span(of=AGE)
@@ -204,7 +205,7 @@ def test_days_of_calendar_parts_follow_on_each_other_within_their_range(part):
     of = PartOf(of=BORN, part=part, since=-400, until=400)
     spans = [span for (span,) in cells_of(of, table="participants", dataset=PLAIN)]
     assert (spans[0].low, spans[-1].high) == (-400, 400)
-    assert all(a.high + 1 == b.low for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.high + 1 == b.low for a, b in itertools.pairwise(spans))
     before, after, lacking = outside(of, table="participants", dataset=PLAIN)
     assert (before.low, before.high, after.low, after.high) == (-20_000, -401, 401, 20_000)
     assert lacking == Span(of=BORN)

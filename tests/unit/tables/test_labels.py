@@ -194,7 +194,7 @@ def test_a_number_off_the_grid_is_answered_with_a_step_that_holds_it_and_the_bou
     if step is None:
         assert on_grid(physical, of=of, name="crea") * of.scale == physical
         return
-    with pytest.raises(ContractError, match="crea: .* is not on the grid of steps of ") as refused:
+    with pytest.raises(ContractError, match=r"crea: .* is not on the grid of steps of ") as refused:
         on_grid(physical, of=of, name="crea")
     assert f"Write step: {step} for the column" in str(refused.value)
     for each in (physical, of.lower * of.scale, of.upper * of.scale):

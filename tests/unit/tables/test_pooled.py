@@ -19,6 +19,7 @@ from noisy_answers import dataset
 pytestmark = pytest.mark.L1
 BANDS = ColumnOf(table="visits", column="ward")
 SEX = ColumnOf(table="participants", column="sex")
+ONE_ROW, COUNT = RowBound(max_rows=1), Ones()
 CELLS = 6  # three wards by two sexes
 KINDS = (
     RowBound(max_rows=1),
@@ -30,7 +31,7 @@ KINDS = (
 )
 
 
-def pooled(groups, weights=(), *, bounds=RowBound(max_rows=1), value=Ones()):
+def pooled(groups, weights=(), *, bounds=ONE_ROW, value=COUNT):
     counted = Aggregate(
         relation=Relation(table="visits"), axes=(BANDS, SEX), value=value, bounds=bounds
     )
@@ -119,9 +120,9 @@ def test_groups_are_numbered_and_weighed_each():
 def test_what_is_no_count_of_its_own_cells_is_not_pooled():
     to = dataset()
     with pytest.raises(ContractError, match="Only counts are pooled"):
-        pooled(
-            tuple(range(CELLS)), value=Plain(of=ColumnOf(table="visits", column="days"))
-        ).check(to)
+        pooled(tuple(range(CELLS)), value=Plain(of=ColumnOf(table="visits", column="days"))).check(
+            to
+        )
     with pytest.raises(InvalidParameterError, match="a group for each cell"):
         pooled((0, 1)).check(to)
     with pytest.raises(InvalidParameterError, match="could overflow"):

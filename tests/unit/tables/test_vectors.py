@@ -100,7 +100,11 @@ def test_the_least_that_a_row_adds_to_running_sums_is_one_at_the_last_time():
 
 def test_what_a_patient_keeps_of_running_sums_is_told():
     for bounds, entity, says in (
-        (EARLIEST, Entity.PATIENT, "a patient keeps at most 2 cells, the earliest, with 3 rows each"),
+        (
+            EARLIEST,
+            Entity.PATIENT,
+            "a patient keeps at most 2 cells, the earliest, with 3 rows each",
+        ),
         (replace(EARLIEST, max_rows_per_cell=1), Entity.PATIENT, "the earliest, with 1 row each"),
         (RowBound(max_rows=4), Entity.PATIENT, "a patient keeps at most 4 rows at any times"),
         (OneEvent(), Entity.EVENT, "one event is one row at one time"),
@@ -166,9 +170,7 @@ def test_a_series_grows_only_by_what_a_later_row_cannot_change():
     """A row that comes later may take the one place in its table, or change another's value."""
     people = BinOf(of=AGE, edges=(0, 50, 100))
     events = dataset(entity=Entity.EVENT)
-    ever = replace(
-        TO, per_patient=(HasAny(name="ever", table="visits", where=Everything()),)
-    )
+    ever = replace(TO, per_patient=(HasAny(name="ever", table="visits", where=Everything()),))
 
     def claimed(aggregate, *, to=TO):
         return aggregate.sensitivity(to, counted="rows")
@@ -278,5 +280,3 @@ def test_products_whose_sums_fit_are_refused_where_their_associations_do_not():
         check_aggregate(part, dataset=wide)
     with pytest.raises(InvalidParameterError, match="could overflow"):
         check_aggregate(ranked(), dataset=wide)
-
-
