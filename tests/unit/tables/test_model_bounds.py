@@ -191,6 +191,40 @@ def test_a_patient_who_is_replaced_moves_gradients_fourfold_and_the_rest_twice(a
     assert float(ratio) == pytest.approx(4 * 0.62 + 2 * 0.38, rel=1e-3)
 
 
+def test_a_patient_who_is_replaced_moves_products_of_one_look_fourfold_and_moments_twice():
+    alone, other = (
+        descent_sensitivity(replace(LOGISTIC, rounds=0), dataset=world(adjacency=each)).l2_squared
+        for each in (Adjacency.ADD_REMOVE, Adjacency.SUBSTITUTE)
+    )
+    assert float(Fraction(other, alone)) == pytest.approx(4 * 0.5 + 2 * 0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "coefficients"),
+    [
+        (LOGISTIC, 3),  # intercept, and two groups beside the first
+        (COUNTS, 3),
+        (HAZARDS, 3 + 2),  # a level for each of three intervals
+        (CLASSES, 3 * 3),  # for each stage but the first
+        (three_rows(LOGISTIC), 3),
+        (three_rows(CLASSES), 3 * 3),
+    ],
+)
+def test_as_many_numbers_are_answered_as_the_claim_is_of(aggregate, coefficients):
+    to = world_of(aggregate.family)
+    scale = scale_of(aggregate, dataset=to)
+    rows = DescentRows(aggregate, next(patients(aggregate)), dataset=to)
+    at = next(places(aggregate, terms=scale.terms))
+    opening, both = rows.answer(AskMoments()), rows.answer(AskCurvature(at=at))
+    gradients = [rows.answer(AskGradient(at=at, round=t)) for t in range(scale.rounds)]
+    assert scale.size == coefficients
+    assert len(opening) == scale.opening
+    assert len(both) == scale.curved + scale.spread
+    assert {len(each) for each in gradients} == {scale.gradient}
+    whole = len(opening) + len(both) + sum(map(len, gradients))
+    assert scale.length == aggregate.coordinates(to) == whole
+
+
 @pytest.mark.parametrize("aggregate", [LOGISTIC, HAZARDS, CLASSES, replace(LOGISTIC, rounds=0)])
 def test_l1_is_the_least_whole_number_that_the_norm_and_the_length_allow(aggregate):
     to = world_of(aggregate.family)
