@@ -110,6 +110,14 @@ def _holds(where, age: int) -> bool:
             return True
 
 
+def test_a_value_that_the_kept_rows_are_chosen_by_is_known_in_all_of_them():
+    for where in (Between(of=AGE), IsIn(of=AGE, values=(3,)), All(of=(Between(of=AGE, upper=9),))):
+        assert unknown(AGE, where=where) is False
+        assert unknown(AGE, where=where, table="visits") is False
+        assert unknown(BMI, where=where) is True
+    assert unknown(AGE, where=Not(of=Between(of=AGE, upper=9))) is True
+
+
 def test_bands_that_end_with_the_bounds_leave_nobody_out():
     to = with_column("age", nulls=50)
     for edges, leaves in (((0, 50, 100), False), ((1, 100), True), ((0, 99), True)):
