@@ -1,6 +1,6 @@
 """Which tests may reject a variant: those of its line, or of its module where it is imported."""
 
-from mutation.run import ROOT, may_reject
+from mutation.run import AREAS, ROOT, may_reject, sample
 from mutation.variants import variants
 
 FILE = ROOT / "src" / "confide" / "privacy" / "directed.py"
@@ -28,3 +28,14 @@ def test_what_runs_at_import_of_a_module_that_nothing_names_counts_for_every_tes
     unnamed = FILE.with_name("__main__.py")
     [one] = variants("A = 1\n")
     assert may_reject(unnamed, one, lines={}, every=SECONDS) == [OTHER, HERE, SLOW]
+
+
+def test_what_no_type_allows_is_in_no_sample(monkeypatch):
+    file = ROOT / "src" / "confide" / "tables" / "filter.py"
+    every = list(variants(file.read_text()))
+    monkeypatch.setitem(AREAS, "one file", {"source": ["tables/filter.py"]})
+    chosen = [variant for _, variant in sample("one file", size=len(every))]
+    left_out = [variant for variant in every if variant not in chosen]
+    assert left_out
+    assert all(variant.was.startswith("assert_never(") for variant in left_out)
+    assert len(chosen) + len(left_out) == len(every)

@@ -56,5 +56,11 @@ def test_a_variant_says_of_what_it_is_part():
     assert {each.within for each in variants(MODULE)} == {"", "ratio"}
 
 
+def test_a_variant_says_whether_only_a_value_that_no_type_allows_could_tell_it():
+    module = "def f(kind):\n    match kind:\n        case _:\n            assert_never(kind)\n"
+    assert [each.of_no_type for each in variants(module)] == [True]
+    assert not any(each.of_no_type for each in variants(MODULE))
+
+
 def test_a_variant_says_whether_it_runs_at_import():
     assert {each.line for each in variants(MODULE) if each.at_import} == {5, 9}

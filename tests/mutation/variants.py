@@ -59,6 +59,11 @@ class Variant:
     at_import: bool
     text: str
 
+    @property
+    def of_no_type(self) -> bool:
+        """Whether it changes only what runs for a value that no type allows: mypy excludes it."""
+        return self.was.startswith("assert_never(")
+
 
 def variants(source: str) -> Iterator[Variant]:
     """Yield every variant of a module, in the order of its text."""
