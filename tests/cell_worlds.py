@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.tables.aggregates import cell_sums as rule
+from confide.tables import cell_sums as rule
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.expression import BinOf, DatePart, Holds, OrMissing, PartOf, QualityOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not

@@ -5,7 +5,7 @@ import pytest
 import confide
 from cell_worlds import search
 from confide.budget.chain.consent_rows import ConsentRows
-from confide.tables.aggregates import cell_sums as rule
+from confide.tables import cell_sums as rule
 from confide.tables.conditions import spans
 from small_clinic import make_clinic
 from unit.release.test_consent_withdrawn import joined_with_a_growing_release

@@ -17,6 +17,7 @@ from confide.attacks.audit.sensitivity_search import (
     batched,
     by_database,
     exact_vectors,
+    in_halves,
 )
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.plan import Measurement
@@ -108,7 +109,7 @@ def compare(engine, of, found, drawn, *, absent, present):
                 assert paid[numbers].tolist() == size(moved).tolist(), (norm, aggregate)
                 compared += 1
     for place, aggregate in enumerate(aggregates):
-        got = by_database(without[place], databases=drawn.databases)
+        got = by_database(in_halves(aggregate, without[place]), databases=drawn.databases)
         if isinstance(aggregate, KeyedAggregate):
             assert got == absent[place]
         else:
@@ -130,7 +131,10 @@ def searched(databases, entropy, *, every=1):
     vectors = {}
     for name, frames in (("present", drawn.present), ("absent", drawn.absent)):
         exact = exact_vectors(frames, of, tuple(found))
-        vectors[name] = [by_database(vector, databases=databases) for vector in exact]
+        vectors[name] = [
+            by_database(in_halves(each, vector), databases=databases)
+            for each, vector in zip(found, exact, strict=True)
+        ]
     return drawn, of, found, vectors
 
 

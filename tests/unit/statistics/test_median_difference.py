@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -293,10 +294,12 @@ def test_two_equal_medians_are_zero_and_no_flag_says_that_the_direction_is_open(
 @pytest.mark.parametrize("adjacency", Adjacency)
 def test_one_row_moves_one_cell_or_from_one_to_another(adjacency):
     to = dataset(adjacency=adjacency)
-    spec = MedianDifference(id="m", table="participants", column="age", by=("sex",))
+    spec = MedianDifference(id="m", table="participants", column="age", by=("sex",), bins=40)
     (asked,) = spec.questions(to)
     moved = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     assert (asked.sensitivity.l1, asked.sensitivity.l2_squared) == (moved, moved)
+    (asked,) = replace(spec, bins=None).questions(to)  # of weight 1, and again of weight 3
+    assert (asked.sensitivity.l1, asked.sensitivity.l2_squared) == (4 * moved, 10 * moved)
 
 
 def test_a_plan_is_made_of_public_facts_alone(tmp_path):

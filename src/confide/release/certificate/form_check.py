@@ -41,10 +41,12 @@ def read_form(certificate: Json, *, form: type[_Form]) -> _Form:
     Raises:
         VerificationError: If it does not have the form.
     """
-    if line := _null(certificate):
-        raise VerificationError(f"{_OTHER}: {line} is null; what is not known is absent.")
     try:
+        if line := _null(certificate):
+            raise VerificationError(f"{_OTHER}: {line} is null; what is not known is absent.")
         return form.read(certificate)
+    except RecursionError:
+        raise VerificationError(f"{_OTHER}: it is nested too deeply.") from None
     except ValidationError as broken:
         raise VerificationError(f"{_OTHER}: {first_problem(broken)}.") from None
 
