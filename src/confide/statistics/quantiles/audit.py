@@ -14,7 +14,7 @@ AUDITED = Audited(
         Quantiles(
             id="quantiles-in-two-rounds",
             table="events",
-            column="change",
+            column="amount",
             per_patient=PerPatient(rows=2),
         ),
     ),
