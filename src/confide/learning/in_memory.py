@@ -130,9 +130,9 @@ def request_of(digest: str, frame: Any, *, workspace: object, word: str | None) 
         stream.write_table(frame)
     key = read_order_key(ledger_folder(workspace) / WORKSPACE)
     content = digest.encode() + sink.getvalue().to_pybytes()
-    found = hmac.new(key, content, "sha256").hexdigest()[:32]
-    if word is None:
-        return found
-    return hmac.new(key, f"{found} {word}".encode(errors="surrogatepass"), "sha256").hexdigest()[
-        :32
-    ]
+
+    def tag(said: bytes) -> str:
+        return hmac.new(key, said, "sha256").hexdigest()[:32]
+
+    found = tag(content)
+    return found if word is None else tag(f"{found} {word}".encode(errors="surrogatepass"))

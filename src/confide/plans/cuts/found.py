@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.cuts.layout import CellLayout, layout
-from confide.plans.cuts.second_cells import fine_edges, window_reach
+from confide.plans.cuts.second_cells import by_group, fine_edges, window_reach
 from confide.plans.estimation.cumulative import Ranked, monotone, rank_widths
-from confide.plans.estimation.intervals import Component, noise_component, variance
+from confide.plans.estimation.intervals import Component, noise_component
 from confide.tables.aggregates.shapes import Refined
 
 _FIRST = 0.1  # of the chance to miss
@@ -168,70 +168,52 @@ def two_rounds(
     groups: int,
 ) -> tuple[Rounds, ...]:
     """Return the noisy counts of each group with the cells that they are of."""
-    plan = layout(aggregate, mechanism)
-    split = groups * plan.first
-    return tuple(
-        _of_group(
-            noisy[group * plan.first : (group + 1) * plan.first],
-            noisy[split + group * plan.length : split + (group + 1) * plan.length],
-            plan=plan,
-            aggregate=aggregate,
-            mechanism=mechanism,
-        )
-        for group in range(groups)
-    )
-
-
-def _of_group(
-    first: Sequence[int],
-    second: Sequence[int],
-    *,
-    plan: CellLayout,
-    aggregate: Refined,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
-) -> Rounds:
-    grid, (a, b) = aggregate.edges, plan.weights
-    rough = RoundCounts(
-        edges=[grid[place] for place in plan.rough], counts=first, weight=a, upper=aggregate.upper
-    )
+    plan, grid = layout(aggregate, mechanism), aggregate.edges
     even = [grid[place] for place in plan.even]
-    if not plan.cuts:
-        return Rounds(first=rough, even=even)
-    places = fine_edges(first, plan=plan, aggregate=aggregate, mechanism=mechanism)
-    cells = len(places) - 1
-    fine = RoundCounts(
-        edges=[grid[place] for place in places],
-        counts=second[:cells],
-        weight=b,
-        upper=aggregate.upper,
-    )
-    return Rounds(first=rough, even=even, second=fine)
 
-
-def expected_ranks(
-    aggregate: Refined, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
-) -> tuple[Component, float]:
-    """Return the error of a median in ranks, and the rows of a cell that is cut around it.
-
-    Nothing is cut in one round, whose cells are public; 0 then.
-    """
-    plan, (part, q) = layout(aggregate, noise), (noise_component(noise), 0.5)
-    a, b = plan.weights
-    if not plan.cuts:
-        cells, weight, width = plan.first, a, 0.0
-    else:
-        cells, weight = plan.cuts * len(aggregate.at) + 2, b
-        first = [noise_component(noise, factor=q * math.sqrt(plan.first) / a)]
-        width = 2 * window_reach(
-            math.sqrt(variance(first)),
-            second=math.sqrt(part.variance) / b,
-            cells=cells,
-            rows=rows,
-            q=q,
+    def counts(places: Sequence[int], numbers: Sequence[int], *, weight: int) -> RoundCounts:
+        return RoundCounts(
+            edges=[grid[place] for place in places],
+            counts=numbers[: len(places) - 1],
+            weight=weight,
+            upper=aggregate.upper,
         )
-        width /= plan.cuts
-    ranks = Component(
-        variance=part.variance * cells * q * (1 - q) / weight**2,
-        excess_kurtosis=part.excess_kurtosis / cells,
+
+    (a, b), split = plan.weights, groups * plan.first
+    rough = by_group(noisy[:split], width=plan.first)
+    firsts = [counts(plan.rough, each, weight=a) for each in rough]
+    if not plan.cuts:
+        return tuple(Rounds(first=first, even=even) for first in firsts)
+    seconds = [
+        counts(
+            fine_edges(each, plan=plan, aggregate=aggregate, mechanism=mechanism),
+            numbers,
+            weight=b,
+        )
+        for each, numbers in zip(rough, by_group(noisy[split:], width=plan.length), strict=True)
+    ]
+    return tuple(
+        Rounds(first=first, even=even, second=second)
+        for first, second in zip(firsts, seconds, strict=True)
     )
-    return ranks, width
+
+
+def median_ranks(
+    noise: DiscreteLaplace | DiscreteGaussian, *, cells: int, weight: int = 1
+) -> Component:
+    """Return the error of a median in ranks, of noisy counts of so many cells."""
+    part = noise_component(noise, factor=0.5 / weight)
+    return Component(variance=part.variance * cells, excess_kurtosis=part.excess_kurtosis / cells)
+
+
+def rows_of_cut(
+    plan: CellLayout, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
+) -> float:
+    """Return the rows of a cell that is cut around a median in the second round."""
+    a, b = plan.weights
+    first = median_ranks(noise, cells=plan.first, weight=a)
+    second = math.sqrt(noise.variance()) / b
+    reach = window_reach(
+        math.sqrt(first.variance), second=second, cells=plan.wanted, rows=rows, q=0.5
+    )
+    return 2 * reach / plan.cuts

@@ -48,6 +48,7 @@ class CellLayout:
         rough: Edges of the first round, as places on the fine grid.
         even: Those of the even ruler.
         cuts: Most cells of one quantile in the second round; 0 where there is none.
+        wanted: Cells of the second round, where no two quantiles are near.
         length: Numbers of the second answer of one group.
         weights: What a row adds in each round.
     """
@@ -55,6 +56,7 @@ class CellLayout:
     rough: tuple[int, ...]
     even: tuple[int, ...]
     cuts: int
+    wanted: int
     length: int
     weights: tuple[int, int]
 
@@ -78,6 +80,7 @@ def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) ->
         rough=rough_edges(aggregate.fine, cells=cells),
         even=even_edges(aggregate.fine, cells=cells),
         cuts=cuts,
+        wanted=cuts * sought + 2 if cuts else 0,
         length=min(aggregate.fine + 1, sought * (cuts + 1) + 1) if cuts else 0,
         weights=aggregate.weights if cuts else once,
     )

@@ -22,11 +22,11 @@ from typing import TypeAlias
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.cuts.found import RoundCounts, Rounds, expected_ranks, two_rounds
+from confide.plans.cuts.found import RoundCounts, Rounds, median_ranks, rows_of_cut, two_rounds
 from confide.plans.cuts.layout import layout
 from confide.plans.estimates import AT_BOUND, Covers, Estimate
 from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
-from confide.plans.estimation.intervals import Component, noise_component, quantile
+from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.typical_spread import NORMAL_MEDIAN
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.aggregate import Aggregate
@@ -138,27 +138,28 @@ class QuantileCells:
         """Return the error of a median of so many rows, normal over a third of the range."""
         reach = float((self.of.upper - self.of.lower) * self.of.scale)
         per_rank = reach * NORMAL_MEDIAN / float(rows)
-        cells, ends = len(self.edges) - 1, self.edges
+        ends = self.edges
+        ranks = median_ranks(noise, cells=len(ends) - 1)
         if isinstance(asked, Refined):
             plan = layout(asked, noise)
-            ranks, cell = expected_ranks(asked, noise=noise, rows=float(rows))
+            a, b = plan.weights
             if plan.cuts:
+                cell = rows_of_cut(plan, noise=noise, rows=float(rows)) * per_rank
                 least = float(self.of.scale) * (0 if asked.fine == asked.upper - asked.lower else 1)
                 return ExpectedMedian(
-                    ranks=ranks, per_rank=per_rank, cell=max(least, cell * per_rank), cells=_CUT
+                    ranks=median_ranks(noise, cells=plan.wanted, weight=b),
+                    per_rank=per_rank,
+                    cell=max(least, cell),
+                    cells=_CUT,
                 )
             ends = tuple(asked.edges[place] for place in plan.even)
-            cells = len(ends) - 1
-        else:
-            part = noise_component(noise, factor=0.5)
-            ranks = Component(
-                variance=part.variance * cells, excess_kurtosis=part.excess_kurtosis / cells
-            )
+            ranks = median_ranks(noise, cells=plan.first, weight=a)
         widest = max(b - a for a, b in itertools.pairwise(ends)) * self.of.scale
+        mean = (ends[-1] - ends[0]) / Fraction(len(ends) - 1)
         return ExpectedMedian(
             ranks=ranks,
             per_rank=per_rank,
-            cell=float(((ends[-1] - ends[0]) / Fraction(cells) - 1) * self.of.scale),
+            cell=float((mean - 1) * self.of.scale),
             cells=f"cells are up to {f'{float(widest):.4g} {self.of.unit}'.rstrip()} wide",
         )
 

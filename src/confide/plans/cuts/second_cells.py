@@ -41,7 +41,7 @@ def next_cells(
     return AskCells(
         edges=tuple(
             fine_edges(first, plan=plan, aggregate=aggregate, mechanism=mechanism)
-            for first in _by_group(noisy, width=plan.first)
+            for first in by_group(noisy, width=plan.first)
         ),
         length=plan.length,
         weight=plan.weights[1],
@@ -59,7 +59,8 @@ def cells_asked(
     return aggregate.groups(dataset) * (plan.first + plan.length)
 
 
-def _by_group(noisy: Sequence[int], *, width: int) -> list[Sequence[int]]:
+def by_group(noisy: Sequence[int], *, width: int) -> list[Sequence[int]]:
+    """Return the numbers of each group."""
     return [noisy[start : start + width] for start in range(0, len(noisy), width)]
 
 
@@ -84,9 +85,7 @@ def fine_edges(
     rising = monotone(below)
     ends = {plan.rough[0], plan.rough[-1]}
     for q in map(float, aggregate.at):
-        low, high = _window(
-            below, q=q, first=noise / a, second=noise / b, cells=plan.cuts * len(aggregate.at) + 2
-        )
+        low, high = _window(below, q=q, first=noise / a, second=noise / b, cells=plan.wanted)
         ends.update(_cut(plan.rough, rising, low=low, high=high, cells=plan.cuts))
     return tuple(sorted(ends))
 

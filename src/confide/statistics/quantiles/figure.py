@@ -12,8 +12,7 @@ from confide.drawing.charts.vega import Row
 from confide.drawing.numbers import clean
 from confide.drawing.quantities import quantity_text
 from confide.plans.cuts.found import Rounds
-from confide.plans.cuts.quantiles import rounds_of
-from confide.plans.mechanisms import additive, vector
+from confide.plans.mechanisms import additive
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Domain
 
@@ -31,10 +30,7 @@ def draw(subject: Subject) -> Drawn:
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
     bins, rows, labels = [], [], []
     noise = additive(subject.plan.mechanisms(statistic.id)["histogram"])
-    counts = vector(subject.noisy("histogram"))
-    found = rounds_of(
-        statistic.measured(subject.dataset), counts, noise=noise, dataset=subject.dataset
-    )
+    found = statistic.rounds(subject.noisy("histogram"), noise=noise, dataset=subject.dataset)
     of = domain(
         resolve(statistic.column, table=statistic.table, dataset=subject.dataset),
         dataset=subject.dataset,

@@ -29,7 +29,9 @@ from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.cuts.found import Rounds
 from confide.plans.cuts.quantiles import (
+    AdditiveNoise,
     Measurable,
     QuantileCells,
     quantile_cells,
@@ -110,6 +112,10 @@ class Quantiles(Statistic):
         relation = Relation(table=self.table, where=self.where)
         return cells.measured(relation=relation, by=by, bounds=bounds, dataset=dataset)
 
+    def rounds(self, noisy: Noisy, *, noise: AdditiveNoise, dataset: Dataset) -> tuple[Rounds, ...]:
+        """Return the noisy counts of each group with the cells that they are of."""
+        return rounds_of(self.measured(dataset), vector(noisy), noise=noise, dataset=dataset)
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one question, of counts."""
         return (question("histogram", self.measured(dataset), dataset=dataset),)
@@ -155,9 +161,7 @@ class Quantiles(Statistic):
         """Return each quantile of each group, with both intervals."""
         del simulation
         noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
-        groups = rounds_of(
-            self.measured(dataset), vector(noisy["histogram"]), noise=noise, dataset=dataset
-        )
+        groups = self.rounds(noisy["histogram"], noise=noise, dataset=dataset)
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
         return tuple(
             quantile_estimate(

@@ -113,14 +113,13 @@ def hazard_reach(exits: Array, *, early: Array) -> tuple[Array, Array]:
         early: λ of each bin, (bins,), by :mod:`.grouping`.
     """
     risk, leaving = at_risk(exits)[..., :-1], exits[..., :-1, :]
-    events, lost = leaving[..., :-1].sum(axis=-1), leaving[..., -1]
+    events, lost = leaving[..., :-1].sum(axis=-1), early * leaving[..., -1]
 
-    def rate(there: Array) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where((there > 0) & (events > 0), events / there, 0.0)
+    def rate(there: Array, share: Array | float) -> Array:
+        found = rate_of(leaving, there, early=share)
+        return np.where((events > 0) & (found > 0) & np.isfinite(found), found, 0.0)
 
-    least, most = rate(risk), rate(risk - 2 * early * lost - early * events)
-    told = rate(risk - early * (lost + events))
+    least, told, most = rate(risk, 0.0), rate(risk - lost, early), rate(risk - 2 * lost, early)
     down = np.cumsum(np.maximum(told - least, 0.0), axis=-1)
     return down, np.cumsum(np.maximum(most - told, 0.0), axis=-1)
 

@@ -45,10 +45,6 @@ MOST_FINE = 2**14
 """Most cells of the grid of one group."""
 MOST_FINE_IN_ALL = 2**20
 """Most cells of the grids of all groups."""
-MOST_ROUGH = 128
-"""Most cells of the first answer, of one group."""
-MOST_CUTS = 16
-"""Most cells of the second answer, of one group and quantile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
