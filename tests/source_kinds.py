@@ -111,7 +111,7 @@ def prepared(
 def _in_duckdb(*, texts: str = "VARCHAR", name: str = "rows.duckdb") -> Any:
     """Return a way to store tables whose texts, ids too, are of a type.
 
-    Generated columns are refused when they are bound (tests/unit/rows/test_every_cell.py).
+    Generated columns are refused when they are bound (tests/unit/rows/cells/test_every_cell.py).
     """
 
     def store(folder: Path, tables: Tables) -> Stored:

@@ -42,6 +42,16 @@ def test_no_folder_holds_more_than_twenty_files_side_by_side():
     assert [_name(folder) for folder, files in folders.items() if files > MOST] == []
 
 
+def test_tests_mirror_the_source():
+    """What is tested of a folder of the source lies in the folder of that name, and in no other."""
+    tests = ROOT / "tests" / "unit"
+    folders = Counter(path.parent.relative_to(tests) for path in tests.rglob("test_*.py"))
+    assert [str(each) for each in folders if not (ROOT / "src/confide" / each).is_dir()] == []
+    assert [str(each) for each, files in folders.items() if files > MOST] == []
+    rooms = {path.parent.name for path in (ROOT / "src/confide").glob("*/__init__.py")}
+    assert rooms - {each.parts[0] for each in folders if each.parts} == {"attacks"}  # tests/audits
+
+
 def sown(tree):
     """Yield the lines of a module that take, give or sow a seed."""
     for node in ast.walk(tree):

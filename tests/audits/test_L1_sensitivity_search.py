@@ -95,9 +95,9 @@ def test_of_twenty_thousand_pairs_nobody_moves_a_statistic_further_than_claimed(
 def test_the_search_covers_every_kind_of_statistic_that_a_study_can_ask() -> None:
     covered = {type(statistic) for statistic in statistics_of_patients()}
     covered.add(DegreeHistogram)  # over graphs: tests/unit/tables/test_degrees.py
-    covered.add(LogisticRegression)  # round by round: tests/unit/rows/test_descent.py
-    covered |= {PoissonRegression, HazardRegression}  # tests/unit/rows/test_person_time.py
-    covered.add(MultinomialRegression)  # tests/unit/rows/test_classes.py
+    covered.add(LogisticRegression)  # round by round: tests/unit/rows/relational/test_descent.py
+    covered |= {PoissonRegression, HazardRegression}  # tests/unit/rows/models/test_person_time.py
+    covered.add(MultinomialRegression)  # tests/unit/rows/models/test_classes.py
     assert covered == set(STATISTICS.values())
 
 

@@ -34,7 +34,7 @@ def worst():
 
 
 LIKE_THE_LOGISTIC = {MultinomialRegression, PoissonRegression, HazardRegression}
-"""Other families of the same rounds, gate and noise; searched in tests/unit/rows/test_person_time.py
+"""Other families of the same rounds, gate and noise; searched in tests/unit/rows/models/test_person_time.py
 and test_classes.py."""
 WITHOUT_MODELS = {type(t.statistic) for t in FULL} - {LogisticRegression}
 every_kind = pytest.mark.parametrize("trial", QUICK, ids=lambda t: t.name)

@@ -182,10 +182,10 @@ WITHOUT_INTERVALS = {TopCategory, TopFeatures}
 ELSEWHERE = {
     KeySelection: "its counts are those of a count: the same noise, the same interval",
     LogisticRegression: "test_model_coverage.py, by its rounds",
-    MultinomialRegression: "tests/unit/statistics/test_multinomial_regression.py, by its rounds",
+    MultinomialRegression: "tests/unit/statistics/logistic/test_multinomial_regression.py, by its rounds",
     PoissonRegression: "test_model_coverage.py, by its rounds",
     HazardRegression: "test_model_coverage.py, by its rounds",
-    DegreeHistogram: "tests/unit/statistics/test_degree_histogram.py, over a network",
+    DegreeHistogram: "tests/unit/statistics/degree_histogram/test_degree_histogram.py, over a network",
 }
 
 

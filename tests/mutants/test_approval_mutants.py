@@ -6,7 +6,7 @@ from confide.budget import journal
 from confide.budget.chain.consent_rows import ConsentRows
 from confide.budget.integrity.acceptance import acceptance
 from confide.budget.workflow import rules
-from unit.cli import test_approvals_of_lost_rows as suite
+from unit.cli.ledger import test_approvals_of_lost_rows as suite
 from unit.release import test_withdrawn_for_the_whole_folder as whole
 
 BREAKS = (

@@ -26,8 +26,8 @@ ELSEWHERE = {
     "degree-histogram": "test_network_mutants.py: an unstable order, naive truncation",
     "logistic-regression": "test_model_mutants.py: noise, clip, weights, the actual number",
     "multinomial-regression": "test_model_mutants.py: classes bounded as two",
-    "poisson-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
-    "hazard-regression": "the same rounds; tests/unit/rows/test_person_time.py searches them",
+    "poisson-regression": "the same rounds; tests/unit/rows/models/test_person_time.py searches them",
+    "hazard-regression": "the same rounds; tests/unit/rows/models/test_person_time.py searches them",
     "survival": "test_survival_mutants.py: several exits, disjoint time points, observed bins",
 }
 

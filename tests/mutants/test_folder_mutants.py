@@ -19,9 +19,9 @@ from confide.service import site
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site
 from patient_lives import watched
+from unit import test_workspaces_that_stay_open as open_ones
 from unit.files import test_linked_dataset
-from unit.release import test_keys_exchanged_for_a_moment as for_a_moment
-from unit.release import test_workspaces_that_stay_open as open_ones
+from unit.release.site import test_keys_exchanged_for_a_moment as for_a_moment
 
 pytestmark = pytest.mark.mutant
 

@@ -17,8 +17,8 @@ from confide.budget.workflow import adopting, docket
 from confide.errors import ConfideError
 from contracts.test_sqlite_ledger import TestSQLiteOfficers as Officers
 from ledgers import HandClock
-from unit.cli import test_past_the_desk as suite
-from unit.cli.test_officers import make
+from unit.cli.request import test_past_the_desk as suite
+from unit.cli.request.test_officers import make
 
 pytestmark = pytest.mark.mutant
 

@@ -28,8 +28,8 @@ from ledgers import (
     terms,
 )
 from unit.budget import test_put_back_meanwhile as meanwhile
-from unit.cli import test_lost_answers as lost_answers
-from unit.release import test_key_rotation as rotation
+from unit.cli.ledger import test_lost_answers as lost_answers
+from unit.release.site import test_key_rotation as rotation
 
 pytestmark = pytest.mark.mutant
 

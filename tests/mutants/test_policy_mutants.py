@@ -28,10 +28,10 @@ from contracts.test_sqlite_ledger import TestSQLiteWorkflow as Workflow
 from ledger_policies import uncapped, with_people
 from ledgers import LINEAGE, HandClock, open_ledger
 from unit.budget import test_old_endorsements as endorsements
-from unit.cli import test_past_the_desk as past
-from unit.cli import test_policy as commands
-from unit.cli import test_requester as whose
-from unit.cli import test_words_of_amounts as words
+from unit.cli.ledger import test_words_of_amounts as words
+from unit.cli.policy import test_policy as commands
+from unit.cli.request import test_past_the_desk as past
+from unit.cli.request import test_requester as whose
 
 pytestmark = pytest.mark.mutant
 

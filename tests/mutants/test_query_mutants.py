@@ -12,7 +12,7 @@ from confide.privacy.unit import Entity
 from confide.rows.sources import row_expressions, row_relation
 from confide.tables.schema import Dataset
 from properties.test_cells_of_every_type import named
-from unit.rows import test_row_queries as suite
+from unit.rows.sources import test_row_queries as suite
 
 pytestmark = pytest.mark.mutant
 STRUCTS = named("duckdb, queries of structs")

@@ -26,7 +26,7 @@ from unit.budget import test_lost_lineages as lineages
 from unit.budget import test_lost_policies as policies
 from unit.budget import test_lost_rows as lost
 from unit.budget import test_lost_terms as terms_of
-from unit.cli import test_lost_files as suite
+from unit.cli.ledger import test_lost_files as suite
 
 pytestmark = pytest.mark.mutant
 

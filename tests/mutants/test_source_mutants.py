@@ -43,10 +43,10 @@ from properties.test_equal_cells import differing as unequal
 from properties.test_every_kind_of_source import differing
 from rows_world import KEY
 from source_kinds import opened
-from unit.rows import test_first_lines as first_lines
-from unit.rows import test_frames as suite
-from unit.rows import test_logs_of_databases as logs
-from unit.rows.test_one_cell import disturbed
+from unit.rows.cells.test_one_cell import disturbed
+from unit.rows.sources import test_first_lines as first_lines
+from unit.rows.sources import test_frames as suite
+from unit.rows.sources import test_logs_of_databases as logs
 
 pytestmark = pytest.mark.mutant
 NOCASE, HIVE = named("duckdb, NOCASE"), named("parquet, hive")

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from command_line import confide
-from unit.cli import test_officers as officers
-from unit.cli.test_officers import caps, make, run
+from unit.cli.request import test_officers as officers
+from unit.cli.request.test_officers import caps, make, run
 
 NAMED = """\
   - {{id: each, basis: ethics, priority: 2, scope: analyst, window: lifetime, limit: {{epsilon: "9"}}}}

@@ -9,7 +9,7 @@ import pytest
 from command_line import confide
 from small_clinic import make_clinic
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 @pytest.fixture(scope="module")

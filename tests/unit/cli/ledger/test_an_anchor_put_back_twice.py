@@ -11,7 +11,7 @@ import pytest
 from confide.budget.accounts.lost_terms import Told
 from confide.budget.integrity import book_head, inspection
 from recovery_world import ran
-from unit.cli.test_an_anchor_put_back import (
+from unit.cli.ledger.test_an_anchor_put_back import (
     LOWER,
     PURE,
     SOUTH,

@@ -31,7 +31,7 @@ from confide.workspace import open_study
 from issued import again, edited, issue, leaves, signed
 from small_clinic import make_clinic
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 
 WORD_OF_ISSUER = ("issued", "issuer", "authority", "software")
 WORD_OF_LEDGER = ("accounting",)
@@ -181,7 +181,7 @@ def test_every_amount_is_a_text(plain):
 
 @pytest.mark.parametrize("form", [CertificateForm, JobForm, ReusedForm])
 def test_each_member_of_a_form_is_in_the_reference(form):
-    page = (Path(__file__).parents[3] / "docs/reference/certificate.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs/reference/certificate.md").read_text("utf-8")
     for name, field in form.model_fields.items():
         assert f"`{field.alias or name}`" in page, name
         for part in _parts(field.annotation):

@@ -4,7 +4,7 @@ import pytest
 
 from command_line import confide
 from patients_world import write_hospital
-from unit.cli.test_words_of_amounts import charged, edit, place_of
+from unit.cli.ledger.test_words_of_amounts import charged, edit, place_of
 
 STUDY = """\
 study: {id: s}

@@ -6,9 +6,9 @@ import pytest
 
 from command_line import confide
 from small_clinic import DATASET, make_clinic
-from unit.cli.test_past_the_desk import board_in
-from unit.cli.test_request import clinic  # noqa: F401
-from unit.cli.test_withheld_answers import every_end, study
+from unit.cli.request.test_past_the_desk import board_in
+from unit.cli.request.test_request import clinic  # noqa: F401
+from unit.cli.request.test_withheld_answers import every_end, study
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 
 from recovery_world import World, ran
 from small_clinic import DATASET, make_clinic
-from unit.cli.test_officers import make
+from unit.cli.request.test_officers import make
 
 PURE = ("measure: zcdp, delta: 1e-6", "measure: pure")
 CHANGED = "it goes on under unit patient, adjacency add-remove, measure zcdp"

@@ -18,7 +18,7 @@ from confide.service.ledger.officers import officers_of
 from confide.service.requests import submit
 from confide.workspace import open_ledger
 from recovery_world import BOARD, GROWS
-from unit.cli.test_officers import POLICY, caps, make, run, write_policy
+from unit.cli.request.test_officers import POLICY, caps, make, run, write_policy
 
 LINES = {
     "deep": b"[" * 200_000,

@@ -4,7 +4,7 @@ import pytest
 
 from command_line import confide
 from small_clinic import STUDY
-from unit.cli.test_officers import make, run
+from unit.cli.request.test_officers import make, run
 
 EACH = (
     "  - {id: each, basis: internal, priority: 3, scope: analyst, window: lifetime,"

@@ -14,7 +14,7 @@ from confide.budget.chain.ledger_time import SystemClock
 from confide.budget.integrity import book_head, inspection
 from recovery_world import World, ran
 from small_clinic import make_clinic
-from unit.cli.test_officers import make, write_policy
+from unit.cli.request.test_officers import make, write_policy
 
 WAYS = ("put back", "lost")
 LOWER = ("lifetime: {epsilon: 10}", "lifetime: {epsilon: 4}")

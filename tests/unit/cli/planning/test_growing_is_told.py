@@ -5,7 +5,7 @@ import json
 import pytest
 
 from command_line import confide
-from unit.cli.test_past_the_desk import board_in
+from unit.cli.request.test_past_the_desk import board_in
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from confide.budget.ledger import State
 from confide.release.gate import Gate
 from confide.report.legal.document import Kind
 from small_clinic import STUDY
-from unit.cli.test_past_the_desk import board_in
-from unit.cli.test_request import clinic, decide  # noqa: F401
+from unit.cli.request.test_past_the_desk import board_in
+from unit.cli.request.test_request import clinic, decide  # noqa: F401
 
 ENDS = {
     State.COMMITTED: (ChainedLedger, "publish"),
