@@ -9,7 +9,7 @@ for sampling and noise; here they are one cell with an inner and an outer interv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from confide.drawing.numbers import clean, fixed, percent
+from confide.drawing.numbers import MINUS, clean, fixed, percent, ranged
 from confide.drawing.words import Words
 from confide.plans.estimates import OF_ALL, Covers, Estimate
 
@@ -97,13 +97,21 @@ def interval_text(cell: Cell, *, decimals: int, words: Words) -> str:
         return words.say("open-interval", level=percent(cell.level), lower=lower)
     if cell.outer is None:
         return words.say("no-interval")
-    low, high = cell.outer
-    return words.say(
-        "interval",
-        level=percent(cell.level),
-        lower=fixed(low, decimals=decimals),
-        upper=fixed(high, decimals=decimals),
-    )
+    ends = span_text(cell.outer, decimals=decimals, words=words)
+    return words.say("interval", level=percent(cell.level), ends=ends)
+
+
+def span_text(ends: tuple[float, float], *, decimals: int, words: Words) -> str:
+    """Return the two ends of an interval: with a dash, or with a word where one is below zero.
+
+    Example:
+        >>> from confide.drawing.words import load_words
+        >>> [span_text((low, 8.2), decimals=1, words=load_words("en")) for low in (2.2, -2.2)]
+        ['2.2–8.2', '−2.2 to 8.2']
+    """
+    lower, upper = (fixed(end, decimals=decimals) for end in ends)
+    below = lower.startswith(MINUS)
+    return words.say("span-below-zero" if below else "span", lower=lower, upper=upper)
 
 
 def plus_minus(cell: Cell, *, decimals: int, words: Words) -> str:
@@ -113,8 +121,7 @@ def plus_minus(cell: Cell, *, decimals: int, words: Words) -> str:
     low, high = cell.outer
     if abs(low + high - 2 * cell.value) <= cell.half_width * _SKEW:
         return fixed(cell.half_width, decimals=decimals)
-    lower, upper = (fixed(end, decimals=decimals) for end in cell.outer)
-    return words.say("table.ends", lower=lower, upper=upper)
+    return span_text(cell.outer, decimals=decimals, words=words)
 
 
 def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
@@ -125,12 +132,17 @@ def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
 
 def key_text(cell: Cell, *, words: Words) -> str:
     """Return the group of a cell within a sentence."""
-    return words.say("comma").join(clean(part) for part in cell.key)
+    return words.say("comma").join(key_part(part) for part in cell.key)
+
+
+def key_part(part: str) -> str:
+    """Return one label of a group for display."""
+    return ranged(clean(part))
 
 
 def label_of(key: tuple[str, ...], *, words: Words) -> str:
     """Return what a group is called in a chart."""
-    return words.say("key.joint").join(clean(part) for part in key) or words.say("chart.all")
+    return words.say("key.joint").join(key_part(part) for part in key) or words.say("chart.all")
 
 
 def labels_of(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:

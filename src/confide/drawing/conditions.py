@@ -113,10 +113,27 @@ def _declared(of: Expression, dataset: Dataset, words: Words) -> str:
 def _joined(
     parts: tuple[Predicate, ...], *, joint: str, dataset: Dataset, words: Words, brief: bool
 ) -> str:
-    texts = [condition_text(part, dataset=dataset, words=words, brief=brief) for part in parts]
-    known = [text for text in texts if text]
-    wrapped = [words.say("condition.group", condition=text) for text in known]
-    return words.say(joint).join(wrapped) if len(known) > 1 else "".join(known)
+    known = []
+    for part in parts:
+        text = condition_text(part, dataset=dataset, words=words, brief=brief)
+        if text and not _is_one(part):
+            known.append((text, words.say("condition.group", condition=text)))
+        elif text:
+            known.append((text, text))
+    if len(known) == 1:
+        return known[0][0]
+    return words.say(joint).join(grouped for _, grouped in known)
+
+
+def _is_one(part: Predicate) -> bool:
+    """Return whether a condition reads as one without brackets: it holds no "and" and no "or"."""
+    match part:
+        case Between(lower=lower, upper=upper):
+            return lower is None or upper is None
+        case IsIn(values=values):
+            return len(values) == 1
+        case _:
+            return False
 
 
 def _between(

@@ -12,7 +12,6 @@ from confide.drawing.numbers import decimals_for, fixed, significant
 from confide.drawing.words import Words
 
 LEAST_P = 0.0001
-ALPHA = 0.05
 
 
 def p_text(p: float, *, words: Words) -> str:
@@ -48,11 +47,19 @@ def test_headline(cells: Sequence[Cell], words: Words) -> str:
         )
     parts = {
         "p": p_text(p, words=words),
-        "verdict": words.say(f"headline.verdict.{'yes' if p < ALPHA else 'no'}"),
+        "verdict": _verdict(p, words=words),
     }
     if not said:
         return words.say("headline.test-bare", **parts)
     return words.say("headline.test-found", effect=said, **parts)
+
+
+def _verdict(p: float, *, words: Words) -> str:
+    """Return what a p-value means, as a share of studies."""
+    times = math.floor(100 * p + 0.5)
+    if times < 1:
+        return words.say("headline.verdict.rare")
+    return words.say("headline.verdict.often", times=str(times))
 
 
 def effect_text(cell: Cell, *, words: Words) -> str:

@@ -6,10 +6,13 @@
 import math
 from collections.abc import Sequence
 
-from confide.drawing.cells import Cell, interval_text, key_text
+from confide.drawing.cells import Cell, interval_text, key_text, span_text
 from confide.drawing.numbers import fixed, percent
 from confide.drawing.quantities import digits, quantity_text
 from confide.drawing.words import Words
+
+_FEW = 3
+"""Groups that a headline names when it sets them aside."""
 
 
 def usable(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -34,18 +37,50 @@ def medians(cells: Sequence[Cell], words: Words) -> str:
     known = usable(cells)
     quantities = list(dict.fromkeys(cell.quantity for cell in known))
     middle = "quantile 0.5" if "quantile 0.5" in quantities else quantities[0]
-    cells = _solid([cell for cell in known if cell.quantity == middle])
     what = quantity_text(middle, words=words)
-    if len(cells) == 1:
-        return words.say("headline.quantile", quantity=what, **number(cells[0], None, words=words))
-    return words.say("headline.quantiles", quantity=what, **_ends(cells, words=words))
+    main = [cell for cell in known if cell.quantity == middle]
+    if len(main) == 1:
+        return words.say("headline.quantile", quantity=what, **number(main[0], None, words=words))
+    return _told(main, "headline.quantiles", words=words, quantity=what)
 
 
 def _range(main: Sequence[Cell], *, words: Words) -> str:
-    cells = _solid(main)
+    if len(main) == 1:
+        return one(main[0], words=words)
+    return _told(main, "headline.range", words=words)
+
+
+def _told(main: Sequence[Cell], key: str, *, words: Words, **more: str) -> str:
+    """Return the lowest and highest of several numbers, and which were not looked at.
+
+    A number that is flagged is neither; the sentence says so.
+    """
+    cells = [cell for cell in main if not cell.flags]
+    if not cells:
+        return words.say("headline.flagged")
     if len(cells) == 1:
-        return one(cells[0], words=words)
-    return words.say("headline.range", **_ends(cells, words=words))
+        said = words.say(
+            "headline.single",
+            key=key_text(cells[0], words=words),
+            found=_bare(cells[0], words=words),
+        )
+    else:
+        said = words.say(key, **_ends(cells, words=words), **more)
+    return " ".join((said, *aside([cell for cell in main if cell.flags], words=words)))
+
+
+def aside(flagged: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
+    """Return the sentence on groups that a headline left out because they are flagged."""
+    if not flagged:
+        return ()
+    if len(flagged) > _FEW:
+        return (words.say("headline.aside-many", count=str(len(flagged))),)
+    names = [words.say("headline.quoted", name=key_text(cell, words=words)) for cell in flagged]
+    return (words.say("headline.aside", groups=words.listed(names)),)
+
+
+def _bare(cell: Cell, *, words: Words) -> str:
+    return one(cell, words=words).removesuffix(".")
 
 
 def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
@@ -57,15 +92,8 @@ def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
         parts[f"{name}_key"] = key_text(cell, words=words)
         parts[f"{name}_ends"] = words.say("no-interval")
         if cell.outer is not None:
-            lower, upper = (fixed(end, decimals=decimals) for end in cell.outer)
-            parts[f"{name}_ends"] = words.say("headline.ends", lower=lower, upper=upper)
+            parts[f"{name}_ends"] = span_text(cell.outer, decimals=decimals, words=words)
     return parts
-
-
-def _solid(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """Return the cells that a headline may name: those without flags, or with intervals, if any."""
-    known = [cell for cell in cells if cell.outer is not None]
-    return [cell for cell in known if not cell.flags] or known or cells
 
 
 def one(cell: Cell, *, words: Words) -> str:

@@ -9,6 +9,7 @@ References:
 """
 
 import math
+import re
 import unicodedata
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +17,7 @@ from fractions import Fraction
 MINUS = "\N{MINUS SIGN}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _MOST_DECIMALS = 6
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")
 
 
 def decimals_for(uncertainty: float) -> int:
@@ -146,6 +148,19 @@ def clean(text: str, *, most: int = 80) -> str:
     """
     safe = "".join("\N{REPLACEMENT CHARACTER}" if _is_unsafe(c) else c for c in text)
     return safe if len(safe) <= most else f"{safe[: most - 1]}…"
+
+
+def ranged(label: str) -> str:
+    """Return a label with an en dash where it is a range of numbers, and no other label changed.
+
+    Example:
+        >>> [ranged(label) for label in ("20-39", "2026-10", "555-123", "E10-E14", "40")]
+        ['20–39', '2026-10', '555-123', 'E10-E14', '40']
+    """
+    found = _RANGE.fullmatch(label)
+    if found is None or not float(found[1]) < float(found[2]):
+        return label
+    return f"{found[1]}\N{EN DASH}{found[2]}"
 
 
 def _is_unsafe(character: str) -> bool:

@@ -32,8 +32,8 @@ class Words:
 
     Example:
         >>> words = load_words("en")
-        >>> words.say("interval", lower="120", upper="132", level="95%")
-        '95% interval 120 to 132'
+        >>> words.say("interval", ends="120–132", level="95%")
+        '95% CI 120–132'
     """
 
     language: str

@@ -180,7 +180,7 @@ def test_a_condition_is_told_as_in_the_strong_logic_of_three_values(condition):
 def test_a_report_says_that_who_was_never_asked_is_left_out():
     plan = plan_of("proportion")
     (statistic,), words = plan.statistics, load_words("en")
-    assert about(statistic, plan=plan, words=words) == "Patients in people with known ill."
+    assert about(statistic, plan=plan, words=words) == "Patients in people with ill recorded."
     told = bounded(statistic, plan=plan, words=words)
     assert "Records without ill are left out." in told
     assert not [sentence for sentence in told if "comparison" in sentence]

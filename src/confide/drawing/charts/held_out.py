@@ -53,7 +53,8 @@ def told(cell: Cell, *, words: Words) -> str:
     if cell.value is None:
         return missing(cell, words=words)
     low, high = cell.outer or (math.nan, math.nan)
-    return f"{significant(cell.value)} ({significant(low)} – {significant(high)})"
+    ends = words.say("span", lower=significant(low), upper=significant(high))
+    return f"{significant(cell.value)} ({ends})"
 
 
 def missing(cell: Cell, *, words: Words) -> str:

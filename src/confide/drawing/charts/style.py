@@ -25,7 +25,7 @@ SEQUENTIAL = ("#f4f8fb", "#9cc3dd", "#1b5e8c")
 CLASSES = ("#edf4fa", "#bdd7ea", "#86b6d9", "#4689bb", "#174f7d")
 """Fills of a map, lowest first: one hue, even steps of lightness, so that they print in grey."""
 
-WIDTH = 560
+WIDTH = 530
 ROW = 24
 LABEL_LIMIT = 400
 """Longest label of an axis; what is longer ends in an ellipsis."""
@@ -74,7 +74,7 @@ def theme() -> dict[str, Any]:
         "ticks": False,
         "labelPadding": 8,
     }
-    text = {"font": FONT, "fontSize": 11, "color": MUTED}
+    text = {"font": FONT, "fontSize": 12, "color": MUTED}
     return {
         "font": FONT,
         "background": PAPER,

@@ -3,12 +3,17 @@
 from confide.drawing.markup import Html, tag, trusted
 from confide.regular_file import own_text
 
+_LETTERS = "εδρ"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def document(body: Html, *, title: str, language: str) -> str:
     """Return a whole HTML document around what its body holds."""
     style = own_text("confide.report", "page.css")
+    for letter in _LETTERS:  # no line ends inside of an amount
+        body = trusted(
+            body.replace(f"{letter} = ", f"{letter}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+        )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -18,12 +18,14 @@ from confide.drawing.markup import Html, isolated, tag, trusted
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
-from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.parts import AccountingPart, IssuerPart
 from confide.release.noisy import shows_noisy
 from confide.report.pages.document import document
+from confide.report.pages.first_page import first_page
 from confide.report.pages.page_parts import (
+    bounded_part,
+    caveats_part,
     facts_part,
     figure_part,
     header_part,
@@ -39,13 +41,7 @@ from confide.report.wording.guarantee import (
     charge_lines,
     guarantee,
 )
-from confide.report.wording.odds_words import (
-    adjacency_text,
-    loss_text,
-    meaning_of,
-    odds_sentences,
-    shown_at,
-)
+from confide.report.wording.odds_words import loss_text, shown_at
 from confide.report.wording.section import StatisticSection, section
 
 if TYPE_CHECKING:
@@ -71,8 +67,7 @@ def page(
     body = tag(
         "div",
         _header(release, form, title=title, words=words),
-        _summary(release, form.accounting, words=words),
-        _contents(sections, words=words),
+        first_page(release, sections, words=words),
         tag(
             "main",
             [
@@ -89,6 +84,7 @@ def page(
                 )
             ],
             _guarantee(release, form.accounting, words=words),
+            bounded_part(sections, words=words),
             _accounting(release, form.accounting, words=words),
             facts_part(form.data, words=words),
             _verify(release, form.issuer, words=words),
@@ -117,30 +113,15 @@ def _moment(text: str, *, words: Words) -> str:
     return words.say("moment.issued", date=date, time=time[:5])
 
 
-def _summary(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
-    plan = release.plan
-    unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
-    meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
-    odds = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
+def _gauges(release: "Release", accounting: AccountingPart, *, words: Words) -> Sequence[Html]:
     lines = charge_lines(accounting)
-    return tag(
-        "section",
-        tag("h2", words.say("page.summary"), id="privacy"),
-        tag("p", loss_text(shown_loss(plan), words=words), class_="loss"),
-        tag("p", adjacency_text(unit, adjacency=adjacency, words=words), class_="unit"),
-        tag("ul", [tag("li", sentence) for sentence in odds]),
-        tag("ul", [_gauge_line(release, line, words=words) for line in lines], class_="gauges"),
-        tag(
-            "p",
-            [
-                tag("span", tag("span", class_=f"swatch {kind}"), words.say(f"gauge.{kind}"))
-                for kind in ("before", "amount", "free")
-            ],
-            class_="key",
-        ),
-        class_="card",
-        aria_labelledby="privacy",
-    )
+    kinds = ("before", "amount", "free")
+    key = [
+        tag("span", tag("span", class_=f"swatch {kind}"), words.say(f"gauge.{kind}"))
+        for kind in kinds
+    ]
+    bars = [_gauge_line(release, line, words=words) for line in lines]
+    return (tag("ul", bars, class_="gauges"), tag("p", key, class_="key"))
 
 
 def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
@@ -153,19 +134,6 @@ def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
         gauge(line, words=words),
         tag("span", text, class_="figure"),
     )
-
-
-def _contents(sections: Sequence[StatisticSection], *, words: Words) -> Html:
-    items = [(f"s{place}", said.title) for place, said in enumerate(sections, start=1)]
-    items += [
-        ("guarantee", words.say("guarantee.title")),
-        ("accounting", words.say("page.accounting")),
-        ("facts", words.say("page.facts")),
-        ("verify", words.say("page.verify")),
-    ]
-    links = [tag("li", tag("a", isolated(text), href=f"#{name}")) for name, text in items]
-    heading = words.say("page.contents")
-    return tag("nav", tag("h2", heading, id="contents"), tag("ol", links), aria_label=heading)
 
 
 def _statistic(
@@ -189,7 +157,7 @@ def _statistic(
         "section",
         tag("h2", isolated(said.title), id=name),
         tag("p", isolated(said.about), class_="about"),
-        tag("p", isolated(said.headline), class_="headline"),
+        tag("p", isolated(said.finding), caveats_part(said), class_="headline"),
         [tag("p", flag, class_="flag") for flag in said.flags],
         figure_part(drawn, said=said, name=name, words=words),
         table_part(release, statistic, name=name, title=said.title, words=words),
@@ -199,17 +167,9 @@ def _statistic(
             points(words.say("unfit.title"), said.unfit),
             class_="two",
         ),
-        _folded(words.say("bounded.title"), said.bounded),
-        _folded(words.say("cost.title"), said.cost),
         tag("p", files, class_="note"),
         aria_labelledby=name,
     )
-
-
-def _folded(title: str, sentences: Sequence[str]) -> Html:
-    """Return sentences that open on a click, and in print."""
-    items = [tag("li", isolated(sentence)) for sentence in sentences]
-    return tag("details", tag("summary", tag("h3", title)), tag("ul", items))
 
 
 def _guarantee(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
@@ -252,6 +212,7 @@ def _accounting(release: "Release", accounting: AccountingPart, *, words: Words)
         tag("p", words.say("page.accounting-text")),
         _continued(accounting, words=words),
         tag("p", said),
+        _gauges(release, accounting, words=words),
         plain_table([*head, words.say("head.cap-as-loss")], rows, labels=1),
         tag("p", words.say("page.hash"), " ", tag("code", accounting.hash), class_="note"),
         aria_labelledby="accounting",

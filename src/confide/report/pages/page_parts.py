@@ -66,6 +66,11 @@ def header_part(
     )
 
 
+def caveats_part(said: StatisticSection) -> Sequence[Html]:
+    """Return what goes with a finding wherever it stands, in lighter letters."""
+    return [tag("span", " ", isolated(caveat), class_="caveat") for caveat in said.caveats]
+
+
 def figure_part(
     drawn: Sequence[Plate], *, said: StatisticSection, name: str, words: Words
 ) -> Sequence[Html]:
@@ -100,6 +105,8 @@ def table_part(
     if not cells:
         return Html()
     table = laid_out(release, statistic, words=words)
+    if len(table.rows) == 1 and len(cells) == 1 and not cells[0].flags and not table.notes:
+        return Html()  # the headline says it
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
     level = percent(cells[0].level)
     caption = (
@@ -129,6 +136,27 @@ def points(title: str, sentences: Sequence[str]) -> Html:
     return tag("div", tag("h3", title), tag("ul", items))
 
 
+def bounded_part(sections: Sequence[StatisticSection], *, words: Words) -> Html:
+    """Return how influence was bounded: each sentence once, with the questions that it is about."""
+    of: dict[str, list[int]] = {}
+    for place, said in enumerate(sections, start=1):
+        for sentence in said.bounded:
+            of.setdefault(sentence, []).append(place)
+    items = []
+    for sentence, places in of.items():
+        whom = words.listed([str(place) for place in dict.fromkeys(places)])
+        every = len(set(places)) == len(sections)
+        about = "" if every else words.say("bounded.of", questions=whom)
+        items.append(tag("li", isolated(sentence), " ", tag("span", about, class_="note")))
+    return tag(
+        "section",
+        tag("h2", words.say("bounded.title"), id="bounded"),
+        tag("p", words.say("bounded.numbers")),
+        tag("ul", items),
+        aria_labelledby="bounded",
+    )
+
+
 def facts_part(data: DataPart, *, words: Words) -> Html:
     """Return the table of every fact that was taken as public."""
     head = [words.say(f"head.{name}") for name in ("name", "value", "source")]
@@ -147,15 +175,25 @@ def facts_part(data: DataPart, *, words: Words) -> Html:
 
 def software_part(software: SoftwarePart, *, words: Words) -> Html:
     """Return which software made it."""
-    items = [
-        tag("li", tag("code", f"{name}: {value}")) for name, value in software.to_json().items()
-    ]
+    rows = [(name, tag("code", _told(value))) for name, value in software.to_json().items()]
+    head = [words.say(f"head.{name}") for name in ("part", "value")]
     return tag(
         "section",
         tag("h2", words.say("page.software"), id="software"),
-        tag("ul", items),
+        plain_table(head, rows, labels=2),
         aria_labelledby="software",
     )
+
+
+def _told(value: object) -> str:
+    """Return a value of the certificate as one line."""
+    match value:
+        case dict():
+            return ", ".join(f"{name} {each}" for name, each in value.items())
+        case list():
+            return ", ".join(str(each) for each in value)
+        case _:
+            return str(value)
 
 
 def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int) -> Html:

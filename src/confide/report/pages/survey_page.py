@@ -8,6 +8,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from confide.drawing.cells import span_text
 from confide.drawing.charts.marks import Frame, dots, titled
 from confide.drawing.charts.render import Drawing, draw, inline
 from confide.drawing.charts.vega import Chart
@@ -104,7 +105,7 @@ def table(found: QuestionShares, *, words: Words) -> Shown:
             (
                 clean(answer),
                 fixed(100 * share.estimate, decimals=places),
-                _ends(share.lower, share.upper, places=places),
+                span_text((100 * share.lower, 100 * share.upper), decimals=places, words=words),
                 fixed(100 * share.together, decimals=places),
             )
             for answer, share in zip(found.question.answers, found.shares, strict=True)
@@ -112,10 +113,6 @@ def table(found: QuestionShares, *, words: Words) -> Shown:
         text_columns=1,
         numbers=3,
     )
-
-
-def _ends(lower: float, upper: float, *, places: int) -> str:
-    return f"{fixed(100 * lower, decimals=places)} – {fixed(100 * upper, decimals=places)}"
 
 
 def headline(found: QuestionShares, *, words: Words) -> str:

@@ -1,7 +1,7 @@
 """Result tables: typed Arrow and Parquet for computing, HTML for reading.
 
 The Arrow table has the columns of the published CSV (see ``release/export.py``).  The HTML table
-shows one row a cell with ±, the interval and flags.
+shows one row a cell with its interval and flags.
 """
 
 import io
@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, cells_of
+from confide.drawing.cells import Cell, cells_of, key_part, span_text
 from confide.drawing.findings import bare_text
 from confide.drawing.markup import Html, rows_of_texts, tag
 from confide.drawing.numbers import clean, fixed, percent
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 60
 _DENSE = 7
 """Tables with more columns are set smaller."""
+_LETTERS = 78
+"""So are those whose longest rows would have more letters."""
 _TEXTS = ("covers", "unit", "flags")
 
 
@@ -113,7 +115,6 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     shared = units[0] if len(units) == 1 else None
     head += [
         words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
-        words.say("head.half"),
     ]
     head += [words.say("head.interval", level=level)]
     head += [words.say("head.noise-interval", level=level)] if inner else []
@@ -126,14 +127,14 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     rows = []
     for cell in cells:
         places = decimals[cell.quantity, cell.unit]
-        row = [clean(part) for part in itertools.compress(cell.key, used)]
+        row = [key_part(part) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
-        row += [_interval(cell.inner, places=places)] if inner else []
+        row += [_interval(cell.inner, places=places, words=words)] if inner else []
         row += [] if shared is not None else [clean(words.unit(cell.unit))]
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
-    numbers = 4 if inner else 3
+    numbers = 3 if inner else 2
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
 
 
@@ -160,23 +161,18 @@ def _keyed(cells: Sequence[Cell]) -> bool:
 
 def _numbers(cell: Cell, *, places: int, words: Words) -> list[str]:
     if cell.value is None:
-        return [words.say("table.withheld"), "", _interval(cell.outer, places=places)]
+        return [words.say("table.withheld"), _interval(cell.outer, places=places, words=words)]
     if cell.beginning is not None:
         lower = fixed(cell.beginning, decimals=places)
-        return [fixed(cell.value, decimals=places), "", words.say("table.from", lower=lower)]
+        return [fixed(cell.value, decimals=places), words.say("table.from", lower=lower)]
     if cell.outer is None:
-        return [bare_text(cell, words=words), "", ""]
+        return [bare_text(cell, words=words), ""]
     value = fixed(cell.value, decimals=places)
-    half = fixed(cell.half_width, decimals=places)
-    if "below zero" in cell.flags and cell.outer is not None:  # half of a cut interval is too small
-        half = words.say("table.at-most", upper=fixed(cell.outer[1], decimals=places))
-    return [value, half, _interval(cell.outer, places=places)]
+    return [value, _interval(cell.outer, places=places, words=words)]
 
 
-def _interval(ends: tuple[float, float] | None, *, places: int) -> str:
-    if ends is None:
-        return ""
-    return f"{fixed(ends[0], decimals=places)} – {fixed(ends[1], decimals=places)}"
+def _interval(ends: tuple[float, float] | None, *, places: int, words: Words) -> str:
+    return "" if ends is None else span_text(ends, decimals=places, words=words)
 
 
 def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) -> Html:
@@ -188,7 +184,10 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         words: Language of the note.
         most: Rows shown at most.
     """
-    kind = "table shown dense" if len(table.head) > _DENSE else "table shown"
+    rows = (table.head, *table.rows[:most])
+    letters = sum(max(map(len, column)) for column in zip(*rows, strict=True))
+    dense = len(table.head) > _DENSE or letters > _LETTERS
+    kind = "table shown dense" if dense else "table shown"
     last = table.text_columns + table.numbers
     columns = range(table.text_columns, last)
     body = rows_of_texts(table.head, table.rows[:most], numbers=columns, id=name, class_=kind)

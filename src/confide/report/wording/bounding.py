@@ -168,12 +168,12 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
             sentence = words.say("bounded.dates", column=name, lower=low, upper=high, source=source)
         case Kind.NUMBER:
             of = column.domain()
+            lower, upper = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
+            outside = f"bounded.outside.{column.outside.value}"
             sentence = words.say(
                 "bounded.clip",
                 column=name,
-                outside=words.say(f"bounded.outside.{column.outside.value}"),
-                lower=f"{of.physical(of.lower):.12g}",
-                upper=f"{of.physical(of.upper):.12g}",
+                outside=words.say(outside, lower=lower, upper=upper),
                 unit=_after_a_number(column.unit, words=words),
                 step=f"{float(column.scale):.12g}",
                 source=source,

@@ -162,9 +162,14 @@ def odds_sentences(
             **{"except": exception},
         ),
         words.say(f"{prefix}.outputs", wrong=str(wrong), right=str(right), entity=entity),
-        words.say(f"{prefix}.advantage", advantage=advantage_text(meaning), entity=entity),
+        words.say(f"{prefix}.advantage", advantage=_points(meaning), entity=entity),
         words.say(f"{prefix}.test", found=f"{math.ceil(found * _THOUSAND) / 10:g}"),
     )
+
+
+def _points(meaning: Meaning) -> str:
+    """Return the membership advantage in percentage points, rounded up."""
+    return f"{float(Fraction(advantage_text(meaning)) * 100):g}"
 
 
 def advantage_text(meaning: Meaning) -> str:

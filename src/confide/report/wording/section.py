@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from confide.drawing.cells import Cell, cells_of
 from confide.drawing.conditions import label
-from confide.drawing.numbers import epsilon_text, percent
+from confide.drawing.numbers import epsilon_text
 from confide.drawing.population import about
 from confide.drawing.words import Words
 from confide.plans.estimates import PATIENTS_LEFT_OUT, Covers
 from confide.plans.plan import Plan, Statistic
-from confide.privacy.amount import NANO, Amount
-from confide.privacy.loss import PrivacyLoss
+from confide.privacy.amount import Amount
+from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.report.wording.bounding import bounded, kept_text
 from confide.report.wording.cut import cut_text
 from confide.report.wording.describe import title_of
-from confide.report.wording.odds_words import loss_text, shown_at
+from confide.report.wording.odds_words import shown_at
 from confide.statistics.kind import Kind
 from confide.statistics.registry import kind_of
 from confide.tables.bound_contributions import CellBound, RowBound
@@ -37,22 +37,31 @@ class StatisticSection:
     Attributes:
         title: As given, or made from what it asks.
         about: Whom it is about.
-        headline: Its main number.
+        finding: Its main number, in one sentence.
+        caveats: What the intervals take for granted, and what a bound may leave out.
         fit: What it may be used for.
         unfit: What it may not.
         bounded: How one unit's influence was bounded, and by which noise it is hidden.
-        cost: What it cost.
+        share: Of the privacy that the release costs.
+        alone: The ε that it would cost on its own.
         flags: Explanations of the flags that occur.
     """
 
     title: str
     about: str
-    headline: str
+    finding: str
+    caveats: tuple[str, ...]
     fit: tuple[str, ...]
     unfit: tuple[str, ...]
     bounded: tuple[str, ...]
-    cost: tuple[str, ...]
+    share: Fraction
+    alone: str
     flags: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """The finding with its caveats."""
+        return " ".join((self.finding, *self.caveats))
 
 
 def section(release: "Release", statistic: Statistic, *, words: Words) -> StatisticSection:
@@ -65,12 +74,10 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
     return StatisticSection(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        headline=" ".join(
-            (
-                headline(cells, kind=kind, words=words),
-                *cut_text(statistic, plan=plan, cells=cells, words=words),
-                *assumed(statistic, words=words),
-            )
+        finding=headline(cells, kind=kind, words=words),
+        caveats=(
+            *cut_text(statistic, plan=plan, cells=cells, words=words),
+            *assumed(statistic, words=words),
         ),
         fit=words.each(f"fit.{kind.name}", **kind.fit(statistic, cells, words)),
         unfit=(
@@ -78,7 +85,8 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
             *words.each(f"unfit.{kind.name}", **kind.unfit(statistic, cells, words)),
         ),
         bounded=bounded(statistic, plan=plan, words=words),
-        cost=cost(statistic, plan=plan, words=words),
+        share=_share(statistic, plan=plan),
+        alone=epsilon_text(_alone(statistic, plan=plan).epsilon),
         flags=(
             *(words.say(f"flag.{flag}.long") for flag in flags),
             *_nothing(cells, words=words),
@@ -139,20 +147,11 @@ def statistic_loss(statistic: Statistic, *, plan: Plan) -> PrivacyLoss:
     return Amount.total(m.amount for m in measurements).loss(plan.dataset.measure)
 
 
-def cost(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
-    """Return what one statistic cost: its share, and its loss by itself."""
-    nano = sum(measurement.nano for measurement in plan.of(statistic.id))
-    loss = statistic_loss(statistic, plan=plan)
-    shown = shown_at(loss, delta=plan.dataset.delta)
-    return (
-        words.say(
-            "cost.share",
-            share=percent(Fraction(nano, plan.amount.nano)),
-            letter=plan.dataset.measure.letter,
-            amount=epsilon_text(Fraction(nano, NANO)),
-        ),
-        words.say(
-            "cost.equivalent",
-            loss=loss_text(shown, words=words),
-        ),
-    )
+def _alone(statistic: Statistic, *, plan: Plan) -> ApproxDP | PureDP:
+    return shown_at(statistic_loss(statistic, plan=plan), delta=plan.dataset.delta)
+
+
+def _share(statistic: Statistic, *, plan: Plan) -> Fraction:
+    """Return which part of the charge is for one statistic; none of a step that is free."""
+    own = sum(measurement.nano for measurement in plan.of(statistic.id))
+    return Fraction(own, plan.amount.nano) if plan.amount.nano else Fraction(0)

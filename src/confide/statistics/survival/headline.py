@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from confide.drawing.cells import Cell
+from confide.drawing.cells import Cell, key_part, span_text
 from confide.drawing.findings import p_text
 from confide.drawing.headlines import usable
 from confide.drawing.numbers import clean, decimals_for, fixed, percent, significant
@@ -23,10 +23,10 @@ def in_years(unit: str, *, until: float) -> bool:
 def survival_headline(cells: Sequence[Cell], words: Words) -> str:
     """Return survival at the last time that every curve reaches, and the log-rank test."""
     known = usable(cells)
+    shares = [cell for cell in known if cell.quantity == "survival"]
     found: dict[str, list[Cell]] = {}
-    for cell in known:
-        if cell.quantity == "survival":
-            found.setdefault(cell.key[-1], []).append(cell)
+    for cell in [cell for cell in shares if not cell.flags] or shares:
+        found.setdefault(cell.key[-1], []).append(cell)
     if not found:
         return words.say("headline.none")
     arms = max(len(cells) for cells in found.values())
@@ -44,7 +44,7 @@ def survival_headline(cells: Sequence[Cell], words: Words) -> str:
     high = max(reached, key=lambda cell: cell.value or 0.0)
     for name, cell in (("low", low), ("high", high)):
         parts[name], parts[f"{name}_ends"] = _share(cell, words=words)
-        parts[f"{name}_key"] = words.say("comma").join(clean(part) for part in cell.key[:-2])
+        parts[f"{name}_key"] = words.say("comma").join(key_part(part) for part in cell.key[:-2])
     p = next((cell.value for cell in known if cell.quantity == "log-rank p-value"), None)
     shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
     parts |= {"p": shown, "level": percent(reached[0].level)}
@@ -64,7 +64,6 @@ def _share(cell: Cell, *, words: Words) -> tuple[str, str]:
     """Return a share in % and its interval."""
     lower, upper = cell.outer or (0.0, 1.0)
     places = min(1, max(0, decimals_for(100 * cell.half_width)))
-    value, low, high = (fixed(100 * v, decimals=places) for v in (cell.value or 0.0, lower, upper))
-    return words.say("headline.percent", value=value), words.say(
-        "headline.ends", lower=low, upper=words.say("headline.percent", value=high)
-    )
+    value = fixed(100 * (cell.value or 0.0), decimals=places)
+    ends = span_text((100 * lower, 100 * upper), decimals=places, words=words)
+    return words.say("headline.percent", value=value), ends

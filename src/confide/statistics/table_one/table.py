@@ -1,14 +1,15 @@
-"""Table 1 as readers know it: variables down, groups across.
+"""Table 1 as readers know it: variables down, groups across, what is uncertain in one note.
 
 *Privacy:* rearranges published numbers.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from confide.drawing.asking import Asking
-from confide.drawing.cells import Cell, plus_minus
+from confide.drawing.cells import Cell, span_text
 from confide.drawing.conditions import label
 from confide.drawing.numbers import clean, fixed, percent
 from confide.drawing.quantities import digits
@@ -43,7 +44,7 @@ class _Layout:
 
 
 def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
-    """Return the table: a row a label or number, two columns a group, one a difference."""
+    """Return the table: a row a label or number, a column a group, one a difference."""
     words, dataset = asking.words, asking.dataset
     cells = {(cell.quantity, cell.key): cell for cell in found}
     groups = (*statistic.group_labels(dataset), OVERALL)
@@ -57,10 +58,8 @@ def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
                 "table-1.group",
                 group=words.say("table-1.overall") if group == OVERALL else clean(group),
                 count=fixed(total.value or 0.0, decimals=0),
-                half=plus_minus(total, decimals=0, words=words),
             )
         )
-        head.append(words.say("head.half"))
     head += [
         words.say("table-1.smd") if len(pairs) == 1 else words.say("table-1.smd-of", pair=pair)
         for pair in pairs
@@ -71,7 +70,8 @@ def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
         rows += _rows(line, layout, missing=line.missing and line.variable not in told)
         told.add(line.variable)
     level = percent(found[0].level)
-    notes = words.each("table-1.notes", level=level)
+    reach = _reaches(statistic.lines(dataset), layout)
+    notes = words.each("table-1.notes", level=level, reach=reach)
     if pairs:
         notes = (*notes, words.say("table-1.smd-note", pair=clean(pairs[0]), level=level))
     if any(cell.flags for cell in found):
@@ -95,7 +95,7 @@ def _rows(line: MeasuredLine, layout: _Layout, *, missing: bool) -> Iterator[tup
             title = words.say("table-1.share", name=words.say("table-1.yes", name=title))
             yield (title, *_counted(line.variable, "yes", layout), *differences)
         case LineVector.COUNTS:
-            blank = ("",) * (2 * len(layout.groups))
+            blank = ("",) * len(layout.groups)
             yield (words.say("table-1.share", name=title), *blank, *differences)
             for key in line.domain.keys:
                 yield _under(clean(key), _counted(line.variable, key, layout), layout)
@@ -116,7 +116,7 @@ def _under(name: str, numbers: Iterable[str], layout: _Layout) -> tuple[str, ...
 
 
 def _counted(variable: str, key: str, layout: _Layout) -> Iterator[str]:
-    """Return n (%) and its ± in every group."""
+    """Return n (%) in every group."""
     places = layout.places("share", variable=variable)
     for group in layout.groups:
         count = layout.cells["count", (variable, key, group)]
@@ -126,34 +126,23 @@ def _counted(variable: str, key: str, layout: _Layout) -> Iterator[str]:
             first=fixed(count.value or 0.0, decimals=0),
             second=_number(share, places=places),
         ) + _mark(share)
-        yield layout.words.say(
-            "table-1.two",
-            first=plus_minus(count, decimals=0, words=layout.words),
-            second=plus_minus(share, decimals=places, words=layout.words),
-        )
 
 
 def _pairs(variable: str, quantities: Sequence[str], layout: _Layout) -> Iterator[str]:
-    """Return mean (SD), or median [quartiles], and ± in every group."""
+    """Return mean (SD), or median [quartiles], in every group."""
     for group in layout.groups:
         cells = [layout.cells[name, (variable, "", group)] for name in quantities]
         places = [layout.places(name, variable=variable) for name in quantities]
         parts = [_number(cell, places=p) for cell, p in zip(cells, places, strict=True)]
-        halves = [
-            plus_minus(cell, decimals=p, words=layout.words)
-            for cell, p in zip(cells, places, strict=True)
-        ]
         if len(quantities) == 2:
             text = layout.words.say(
                 "table-1.two", first=parts[0], second=parts[1] + _mark(cells[1])
             )
             yield text + _mark(cells[0])
-            yield layout.words.say("table-1.two", first=halves[0], second=halves[1])
         else:
             low, high = parts[1:]
             text = layout.words.say("table-1.three", first=parts[0], low=low, high=high)
             yield text + _mark(cells[0])
-            yield halves[0]
 
 
 def _difference(line: MeasuredLine, pair: str, layout: _Layout) -> str:
@@ -162,9 +151,42 @@ def _difference(line: MeasuredLine, pair: str, layout: _Layout) -> str:
         return ""
     if cell.value is None or cell.outer is None:
         return _number(cell, places=2)
-    low, high = (fixed(end, decimals=2) for end in cell.outer)
+    ends = span_text(cell.outer, decimals=2, words=layout.words)
     value = fixed(cell.value, decimals=2)
-    return layout.words.say("table-1.interval", value=value, lower=low, upper=high) + _mark(cell)
+    return layout.words.say("table-1.interval", value=value, ends=ends) + _mark(cell)
+
+
+def _reaches(lines: Iterable[MeasuredLine], layout: _Layout) -> str:
+    """Return how far the ends of intervals are from their numbers, at most, by what they are of."""
+    words, counted = layout.words, (("count", "count"), ("share", "share"))
+    told = [
+        words.say(f"table-1.reach-{name}", reach=_reach(quantity, "", layout))
+        for name, quantity in counted
+        if any(kind == quantity for kind, _ in layout.cells)
+    ]
+    middle = {
+        LineVector.MOMENTS: ("table-1.reach-mean", "mean"),
+        LineVector.HISTOGRAM: ("table-1.reach-median", "quantile 0.5"),
+    }
+    for line in lines:
+        if line.way in middle:
+            key, quantity = middle[line.way]
+            reach = _reach(quantity, line.variable, layout)
+            told.append(words.say(key, name=label(line.variable), reach=reach))
+    return words.listed(told)
+
+
+def _reach(quantity: str, variable: str, layout: _Layout) -> str:
+    """Return the largest distance of an end from its number, rounded up to its decimals."""
+    places = layout.places(quantity, variable=variable)
+    far = [
+        max(cell.value - cell.outer[0], cell.outer[1] - cell.value)
+        for (kind, key), cell in layout.cells.items()
+        if kind == quantity and cell.value is not None and cell.outer is not None
+        if not variable or key[0] == variable
+    ]
+    step = 10.0**-places
+    return fixed(math.ceil(max(far, default=0.0) / step - 1e-9) * step, decimals=max(0, places))
 
 
 def _number(cell: Cell, *, places: int) -> str:

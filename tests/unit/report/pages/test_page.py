@@ -10,6 +10,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.report.charts.chart import figure
 from confide.report.pages.page import page
 from confide.report.pages.save import contents
+from confide.report.wording.section import section
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
 
@@ -98,11 +99,35 @@ def test_every_figure_and_gauge_has_a_text_alternative(html, release):
     assert '<html lang="en">' in html
 
 
-def test_every_statistic_has_its_headline_bounds_cost_and_fitness(html, words, release):
-    for key in ("fit.title", "unfit.title", "bounded.title", "cost.title"):
+def test_every_statistic_has_its_headline_and_fitness(html, words, release):
+    for key in ("fit.title", "unfit.title"):
         assert html.count(f"<h3>{escaping.escape(words.say(key))}</h3>") == len(
             release.plan.statistics
         )
+
+
+def test_the_first_page_has_a_sentence_a_question_one_line_of_privacy_and_all_costs(
+    html, words, release
+):
+    first, rest = html.split('<section class="whole"', 1)
+    whole, _ = rest.split("<main>", 1)
+    for place, statistic in enumerate(release.plan.statistics, start=1):
+        said = section(release, statistic, words=words)
+        assert first.count(f'href="#s{place}"') == whole.count(f'href="#s{place}"') == 1
+        assert escaping.escape(said.finding) in first
+        assert f"<td>{said.alone}</td>" in whole
+    assert first.count("Someone who thinks it") == 1
+
+
+def test_how_influence_was_bounded_is_told_once_with_the_questions_that_it_is_about(
+    html, words, release
+):
+    _, after = html.split('id="bounded"', 1)
+    listed = after.split("</section>", 1)[0]
+    of = [section(release, each, words=words).bounded for each in release.plan.statistics]
+    for sentence in {each for said in of for each in said}:
+        assert html.count(f"<li><bdi>{escaping.escape(sentence)}</bdi>") == 1
+        assert escaping.escape(sentence) in listed
 
 
 def test_forty_of_sixty_cells_are_drawn_and_all_of_them_tabulated(html):

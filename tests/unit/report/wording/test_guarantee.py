@@ -60,7 +60,7 @@ def test_the_textbook_numbers_of_epsilon_one_half(words):
     assert "at most 1.7\u00a0% likely." in said[0]
     assert "100 possible outputs 38 " in said[1]
     assert "and 62 when" in said[1]
-    assert "0.245" in said[2]
+    assert "more than 24.5 percentage points" in said[2]
 
 
 def test_groups_of_two_and_five_have_two_and_five_times_epsilon(words):
