@@ -4,6 +4,7 @@ A text is compared without what differs from run to run: digests, keys and the v
 ``KEEP_TEXTS=1 pytest ...`` keeps new ones; read what `git diff` shows of them.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -39,3 +40,14 @@ def chart_text(chart: Chart) -> str:
         json.dumps(chart.to_dict()), parse_float=lambda text: float(f"{float(text):.9g}")
     )
     return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def number_text(value: object) -> str:
+    """Return nested values on one line of JSON; numbers have nine digits."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return json.dumps(json.loads(text, parse_float=lambda text: float(f"{float(text):.9g}")))
+
+
+def digest_of(text: str) -> str:
+    """Return what tells a text apart, where the text itself would be too long to be kept."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -3,7 +3,7 @@
 import gc
 import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,12 @@ class Collected:
     def __init__(
         self,
         *,
-        source: Path,
-        modules: Iterable[str],
+        files: Mapping[Path, str],
         out: Path,
         attempt: Callable[[Mapping[str, Any], Trial], None],
     ) -> None:
-        """Take the source, the modules that are varied, the file of figures, and what tries."""
-        self.source, self.modules, self.out, self.attempt = source, modules, out, attempt
+        """Take the files that are varied by their modules, where figures go, and what tries."""
+        self.files, self.out, self.attempt = files, out, attempt
         self.measuring: Measuring | None = None
         self.rejected = False
 
@@ -45,12 +44,12 @@ class Collected:
         )
         settings.load_profile("one failure")
         if not self.out.exists():
-            self.measuring = Measuring(source=self.source)
+            self.measuring = Measuring(files=[*self.files])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Import what is varied, measure the tests, and try the variants."""
-        for each in self.modules:
+        for each in self.files.values():
             with suppress(ImportError):  # of a library that is not installed
                 importlib.import_module(each)
         if self.measuring is not None:
@@ -82,7 +81,7 @@ class Collected:
             self.measuring.told(report)
 
     def _measure(self, session: pytest.Session, early: Lines) -> int:
-        self.measuring = measuring = Measuring(source=self.source)
+        self.measuring = measuring = Measuring(files=[*self.files])
         for each, after in zip(session.items, [*session.items[1:], None], strict=True):
             measuring.count_for(each.nodeid)
             session.config.hook.pytest_runtest_protocol(item=each, nextitem=after)

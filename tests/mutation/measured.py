@@ -1,6 +1,6 @@
 """Which tests run which lines, and how long each takes: measured in one run of the tests of an area."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import coverage
@@ -12,11 +12,12 @@ Lines = dict[str, dict[str, list[str]]]  # by file and line: the tests that run 
 
 
 class Measuring:
-    """What runs which line of a folder, from now on."""
+    """What runs which line of some files, from now on."""
 
-    def __init__(self, *, source: Path) -> None:
-        """Take the folder whose lines count."""
-        self.coverage = coverage.Coverage(data_file=None, source=[str(source)], config_file=False)
+    def __init__(self, *, files: Sequence[Path]) -> None:
+        """Take the files whose lines count."""
+        names = [str(each) for each in files]
+        self.coverage = coverage.Coverage(data_file=None, include=names, config_file=False)
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
         self.coverage.start()

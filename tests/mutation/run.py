@@ -68,6 +68,16 @@ def key(file: str, variant: Variant) -> str:
     return f"{file} {variant.within}: {' '.join(variant.was.split())} -> {variant.now}"
 
 
+def files_of(area: str) -> list[Path]:
+    """Return the files that are varied."""
+    places = [ROOT / "src" / "confide" / each for each in AREAS[area]["source"]]
+    return [
+        file
+        for place in places
+        for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+    ]
+
+
 def sample(
     area: str, *, size: int, only: frozenset[str] | None = None
 ) -> list[tuple[Path, Variant]]:
@@ -77,14 +87,12 @@ def sample(
     Of those only the named ones are returned, if any are named.
     """
     found = []
-    for root in AREAS[area]["source"]:
-        place = ROOT / "src" / "confide" / root
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            for number, each in enumerate(variants(file.read_text())):
-                if each.of_no_type:
-                    continue
-                name = f"{file.relative_to(ROOT)} {number} {each.within} {each.was} {each.now}"
-                found.append((hashlib.sha256(name.encode()).digest(), file, each))
+    for file in files_of(area):
+        for number, each in enumerate(variants(file.read_text())):
+            if each.of_no_type:
+                continue
+            name = f"{file.relative_to(ROOT)} {number} {each.within} {each.was} {each.now}"
+            found.append((hashlib.sha256(name.encode()).digest(), file, each))
     chosen = [(file, each) for _, file, each in sorted(found, key=lambda one: one[0])[:size]]
     if only is None:
         return chosen
@@ -189,7 +197,12 @@ def _import_in_place_of(file: Path, *, text: str) -> None:
 
 
 def try_all(
-    chosen: Sequence[tuple[Path, Variant]], *, tests: Sequence[str], out: Path, workers: int
+    chosen: Sequence[tuple[Path, Variant]],
+    *,
+    files: Sequence[Path],
+    tests: Sequence[str],
+    out: Path,
+    workers: int,
 ) -> Iterator[Tried]:
     """Yield the variants with what became of each.
 
@@ -216,9 +229,8 @@ def try_all(
                 for each in all_by(trial, range(len(chosen)), measured):
                     file.write(f"{each}\n")
 
-        modules = sorted({_dotted(file) for file, _ in chosen})
-        source = ROOT / "src" / "confide"
-        plugin = Collected(source=source, modules=modules, out=out, attempt=attempt)
+        modules = {file: _dotted(file) for file in files}
+        plugin = Collected(files=modules, out=out, attempt=attempt)
         places = [str(ROOT / each) for each in tests]
         return int(pytest.main([*OPTIONS, "-s", "-m", "not audit", *places], plugins=[plugin]))
 
@@ -271,7 +283,9 @@ def main(arguments: Sequence[str]) -> int:
         tests = asked.tests or AREAS[area]["tests"]
         with tempfile.TemporaryDirectory() as folder:
             out = (asked.measured or Path(folder)) / f"{area}.json"
-            tried = list(try_all(chosen, tests=tests, out=out, workers=asked.workers))
+            tried = list(
+                try_all(chosen, files=files_of(area), tests=tests, out=out, workers=asked.workers)
+            )
         enough.append(report(area, tried))
         if asked.survivors:
             alive = (each.key for each in tried if each.fate != "killed")
