@@ -1,6 +1,7 @@
 """What words are made of: titles that differ, odds that are rounded up, bounds that count once."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 
 import cohorts
 import legal_papers as papers
+from confide.plans.contribution import PerPatient
 from confide.privacy.loss import ApproxDP, ZeroConcentratedDP
 from confide.report.legal.alternatives import _unbounded
 from confide.report.pages import folder
-from confide.report.wording.describe import title_of
+from confide.report.wording.describe import _once, title_of
 from confide.report.wording.odds_words import meaning_of, meaning_of_stated
+from confide.report.wording.textbook import noise
 from confide.statistics.count.spec import Count
+from confide.tables.bound_contributions import CellBound, RowBound
 
 
 def test_a_title_names_its_statistic_where_one_of_the_others_has_the_same(words):
@@ -40,13 +44,31 @@ def test_the_chance_of_an_exception_is_never_more_than_one():
 
 
 def test_a_statistic_of_events_keeps_none_of_its_bounds_per_patient():
-    bounded = next(each for each in cohorts.every_statistic() if _bounds(each) is not None)
-    assert _bounds(_unbounded(bounded)) == type(_bounds(bounded))()
+    visits = cohorts.months_statistic()
+    assert visits.per_patient == PerPatient(cells=4, rows=2)
+    assert _unbounded(visits).per_patient == PerPatient()
     assert _unbounded(papers.DIABETES).id == papers.DIABETES.id
 
 
-def _bounds(statistic):
-    return getattr(statistic, "per_patient", None)
+def test_a_patient_counts_once_in_one_cell_with_one_row_alone():
+    plan = cohorts.plan_of((papers.DIABETES,), dataset=cohorts.hospital())
+    [measurement] = plan.measurements
+    counted = [
+        _once(replace(measurement, aggregate=replace(measurement.aggregate, bounds=bounds)))
+        for bounds in (
+            CellBound(max_cells=1),
+            CellBound(max_cells=2),
+            CellBound(max_cells=1, max_rows_per_cell=2),
+            RowBound(max_rows=1),
+            RowBound(max_rows=2),
+        )
+    ]
+    assert counted == [True, False, False, True, False]
+
+
+def test_a_randomised_response_is_true_with_the_chance_of_the_odds(words):
+    told = noise(Fraction(1), delta=Fraction(0), sensitivity=Fraction(1), words=words)
+    assert told.grids[0].rows[-1][0].endswith("with a chance of 73.2\u00a0%")
 
 
 def test_the_year_of_a_ledger_counts_the_delta_of_lost_rows_where_some_are_lost():
