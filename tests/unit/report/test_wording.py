@@ -14,6 +14,7 @@ from confide.privacy.loss import ApproxDP, ZeroConcentratedDP
 from confide.report.legal.alternatives import _unbounded
 from confide.report.pages import folder
 from confide.report.wording.describe import _once, title_of
+from confide.report.wording.gauges import _WIDTH, _pixels
 from confide.report.wording.odds_words import meaning_of, meaning_of_stated
 from confide.report.wording.textbook import noise
 from confide.statistics.count.spec import Count
@@ -95,3 +96,8 @@ def test_what_stood_in_a_folder_stands_there_again_if_it_cannot_be_replaced(tmp_
         folder.write_folder({"a.txt": b"new"}, out)
     assert (out / "a.txt").read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_gauge_is_as_wide_as_its_part_of_the_cap_and_nothing_of_no_cap():
+    assert _pixels(Fraction(1, 10), Fraction(1, 2)) == _WIDTH / 5
+    assert _pixels(Fraction(1, 10), Fraction(0)) == 0
