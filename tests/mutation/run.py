@@ -1,11 +1,12 @@
 """Run tests on sampled variants of the source: how many does a test reject?
 
-``python tests/mutation/run.py --areas privacy noise --sample 300``
+``python tests/mutation/run.py --areas privacy noise --sample 300 --survivors FILE``
 
 The sample is the same in every run of the same source.  A variant is written nowhere: a process
 imports it in place of the module, and runs the tests that run its line, the shortest first, until
 one fails.  What only the real command line runs, in processes of its own, is not among them.
-Those that no test rejects are listed; ``explained.toml`` says of some why none can.
+Those that no test rejects are listed; ``explained.toml`` says of some why none can.  With new tests,
+``--only-survivors FILE --tests ...`` asks these tests alone of what survived before.
 """
 
 import argparse
@@ -15,12 +16,10 @@ import importlib
 import importlib.machinery
 import json
 import os
-import signal
 import sys
 import tempfile
-import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +28,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from mutation.measured import AT_IMPORT, Measuring  # noqa: E402
+from mutation.apart import BROKEN, apart  # noqa: E402
+from mutation.collected import LONGEST_AREA, PASSED, Collected, Trial  # noqa: E402
+from mutation.measured import AT_IMPORT  # noqa: E402
 from mutation.variants import Variant, variants  # noqa: E402
 
 AREAS = tomllib.loads(Path(__file__).with_name("areas.toml").read_text())
 EXPLAINED = tomllib.loads(Path(__file__).with_name("explained.toml").read_text())
-LONGEST = 60.0  # seconds of tests that a variant is given
-LONGEST_AREA = 3600.0
-BROKEN = 99  # the exit code of work that ended otherwise than by its own
+LONGEST = 20.0  # seconds of tests that a variant is given
 OPTIONS = (
     "-q",
     "--assert=plain",
@@ -61,66 +60,43 @@ class Tried:
     @property
     def key(self) -> str:
         """How ``explained.toml`` names it."""
-        one_line = " ".join(self.variant.was.split())
-        return f"{self.file} {self.variant.within}: {one_line} -> {self.variant.now}"
+        return key(self.file, self.variant)
 
 
-def sample(area: str, *, size: int) -> list[tuple[Path, Variant]]:
+def key(file: str, variant: Variant) -> str:
+    """Return how ``explained.toml`` names a variant."""
+    return f"{file} {variant.within}: {' '.join(variant.was.split())} -> {variant.now}"
+
+
+def files_of(area: str) -> list[Path]:
+    """Return the files that are varied."""
+    places = [ROOT / "src" / "confide" / each for each in AREAS[area]["source"]]
+    return [
+        file
+        for place in places
+        for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+    ]
+
+
+def sample(
+    area: str, *, size: int, only: frozenset[str] | None = None
+) -> list[tuple[Path, Variant]]:
     """Return that many variants of an area, chosen by the hash of what they change.
 
     What runs for a value that no type allows is left out: that there is none is for mypy.
+    Of those only the named ones are returned, if any are named.
     """
     found = []
-    for root in AREAS[area]["source"]:
-        place = ROOT / "src" / "confide" / root
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            for number, each in enumerate(variants(file.read_text())):
-                if each.of_no_type:
-                    continue
-                name = f"{file.relative_to(ROOT)} {number} {each.within} {each.was} {each.now}"
-                found.append((hashlib.sha256(name.encode()).digest(), file, each))
-    return [(file, each) for _, file, each in sorted(found, key=lambda one: one[0])[:size]]
-
-
-def apart(work: Callable[[], int], *, seconds: float) -> int | None:
-    """Return the exit code of work done in a process of its own; None if it took too long."""
-    child = os.fork()
-    if not child:
-        os.setsid()
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(quiet, stream)
-        code = BROKEN
-        try:
-            code = work()
-        finally:
-            os._exit(code)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
-def measure(area: str, *, out: Path) -> Mapping[str, Any]:
-    """Return which tests of an area run which lines, and their times."""
-    tests = [str(ROOT / each) for each in AREAS[area]["tests"]]
-
-    def work() -> int:
-        import pytest
-
-        plugin = Measuring(source=ROOT / "src" / "confide", out=out)
-        return int(pytest.main([*OPTIONS, "-m", "not audit", *tests], plugins=[plugin]))
-
-    apart(work, seconds=LONGEST_AREA)
-    if not out.exists():
-        raise SystemExit(f"The tests of {area} could not be measured.")
-    found: Mapping[str, Any] = json.loads(out.read_text())
-    return found
+    for file in files_of(area):
+        for number, each in enumerate(variants(file.read_text())):
+            if each.of_no_type:
+                continue
+            name = f"{file.relative_to(ROOT)} {number} {each.within} {each.was} {each.now}"
+            found.append((hashlib.sha256(name.encode()).digest(), file, each))
+    chosen = [(file, each) for _, file, each in sorted(found, key=lambda one: one[0])[:size]]
+    if only is None:
+        return chosen
+    return [one for one in chosen if key(str(one[0].relative_to(ROOT)), one[1]) in only]
 
 
 def may_reject(
@@ -139,7 +115,8 @@ def may_reject(
 
 
 def _dotted(file: Path) -> str:
-    return ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+    name = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+    return name.removesuffix(".__init__")
 
 
 @functools.cache
@@ -147,29 +124,64 @@ def _text(test: str) -> str:
     return (ROOT / test).read_text()
 
 
-def fate(file: Path, variant: Variant, *, measured: Mapping[str, Any]) -> str:
-    """Return what becomes of a variant: "killed", "survived", or "no test"."""
-    seconds = measured["seconds"]
-    tests = may_reject(file, variant, lines=measured["lines"].get(str(file), {}), every=seconds)
+def fate(file: Path, variant: Variant, *, measured: Mapping[str, Any], trial: Trial | None) -> str:
+    """Return what becomes of a variant: "killed", "survived", "no test", or "not tried".
+
+    A trial is of a function, by the tests that run its line; without one, the module is imported.
+    """
+    lines = measured["lines"].get(str(file), {})
+    tests = may_reject(file, variant, lines=lines, every=measured["seconds"])
+    here = set(lines.get(str(variant.line), ()))
+    if trial:
+        if variant.at_import:
+            return "not tried"
+        tests = [each for each in tests if each in here]
     if not tests:
-        return "no test"
-    taken, total = [], 0.0
-    for each in tests:
-        total += seconds[each]
+        return "not tried" if trial and AT_IMPORT in here else "no test"
+    taken, total = shortest(tests, measured=measured)
+    code = (trial or imported)(file, variant.text, taken, 20 + 4 * min(total, LONGEST))
+    if code == PASSED:
+        return "not tried" if trial and AT_IMPORT in here else "survived"
+    return "not tried" if code == BROKEN else "killed"
+
+
+def shortest(tests: Sequence[str], *, measured: Mapping[str, Any]) -> tuple[list[str], float]:
+    """Return tests to run, the shortest first, and their seconds.
+
+    Those that use a fixture after one of them are among them, as it may be the fixture that runs
+    the line; the time of the first test of a fixture counts for the others, which make it anew.
+    """
+    seconds, before = measured["seconds"], measured["before"]
+    asked = set(tests)
+    every = {each for each in seconds if each in asked or not asked.isdisjoint(before[each])}
+    taken: list[str] = []
+    paid: set[str] = set()
+    total = 0.0
+    while every:
+        cost = {
+            each: sum(seconds.get(one, 0.0) for one in {each, *before[each]} - paid)
+            for each in every
+        }
+        next_one = min(sorted(every), key=cost.__getitem__)
+        total += cost[next_one]
         if taken and total > LONGEST:
             break
-        taken.append(each)
+        taken.append(next_one)
+        paid |= {next_one, *before[next_one]}
+        every.remove(next_one)
+    return taken, total
+
+
+def imported(file: Path, text: str, tests: Sequence[str], seconds: float) -> int | None:
+    """Run tests in a process that imports a variant in place of its module."""
 
     def work() -> int:
-        _import_in_place_of(file, text=variant.text)
+        _import_in_place_of(file, text=text)
         import pytest
 
-        return int(pytest.main([*OPTIONS, "-x", *taken]))
+        return int(pytest.main([*OPTIONS, "-x", *tests]))
 
-    code = apart(work, seconds=30 + 5 * min(total, LONGEST))
-    if code == BROKEN:
-        raise SystemExit(f"The tests of {file}:{variant.line} could not be run.")
-    return "survived" if code == 0 else "killed"
+    return apart(work, seconds=seconds)
 
 
 def _import_in_place_of(file: Path, *, text: str) -> None:
@@ -184,21 +196,59 @@ def _import_in_place_of(file: Path, *, text: str) -> None:
     loader.get_code = get_code  # type: ignore[method-assign]
 
 
-def try_area(area: str, *, size: int, workers: int) -> Iterator[Tried]:
-    """Yield the sampled variants of an area with what became of each."""
-    with tempfile.TemporaryDirectory() as folder:
-        measured = measure(area, out=Path(folder) / "lines.json")
-        chosen = sample(area, size=size)
+def try_all(
+    chosen: Sequence[tuple[Path, Variant]],
+    *,
+    files: Sequence[Path],
+    tests: Sequence[str],
+    out: Path,
+    workers: int,
+) -> Iterator[Tried]:
+    """Yield the variants with what became of each.
+
+    Those of functions are tried where all tests are collected already.  For what is not of a
+    function, and for what survives there but runs at import as well, the module is imported.
+    """
+    before = out.with_suffix(".fates")
+    before.unlink(missing_ok=True)
+
+    def all_by(
+        trial: Trial | None, left: Sequence[int], measured: Mapping[str, Any]
+    ) -> Iterator[str]:
+        def one(number: int) -> str:
+            return fate(*chosen[number], measured=measured, trial=trial)
+
         with ThreadPoolExecutor(workers) as pool:
-            fates = pool.map(lambda one: fate(*one, measured=measured), chosen)
-            for (file, each), told in zip(chosen, fates, strict=True):
-                yield Tried(file=str(file.relative_to(ROOT)), variant=each, fate=told)
+            yield from pool.map(one, left)
+
+    def collected() -> int:
+        import pytest
+
+        def attempt(measured: Mapping[str, Any], trial: Trial) -> None:
+            with before.open("w", buffering=1) as file:
+                for each in all_by(trial, range(len(chosen)), measured):
+                    file.write(f"{each}\n")
+
+        modules = {file: _dotted(file) for file in files}
+        plugin = Collected(files=modules, out=out, attempt=attempt)
+        places = [str(ROOT / each) for each in tests]
+        return int(pytest.main([*OPTIONS, "-s", "-m", "not audit", *places], plugins=[plugin]))
+
+    apart(collected, seconds=LONGEST_AREA)
+    fates = before.read_text().splitlines() if before.exists() else []
+    if len(fates) < len(chosen):
+        raise SystemExit(f"The tests could not be collected and tried: {' '.join(tests)}")
+    left = [number for number, each in enumerate(fates) if each == "not tried"]
+    later = dict(zip(left, all_by(None, left, json.loads(out.read_text())), strict=True))
+    for number, (file, each) in enumerate(chosen):
+        name = str(file.relative_to(ROOT))
+        yield Tried(file=name, variant=each, fate=later.get(number, fates[number]))
 
 
 def report(area: str, tried: Sequence[Tried]) -> bool:
     """Print what became of the variants of an area; return whether that is enough."""
     alive = [each for each in tried if each.fate != "killed"]
-    share, least = 1 - len(alive) / len(tried), AREAS[area]["killed"]
+    share, least = 1 - len(alive) / max(1, len(tried)), AREAS[area]["killed"]
     lines = [f"{area}: {len(tried)} variants, {share:.1%} rejected (at least {least:.0%} asked)"]
     for each in alive:
         file, what = each.key.split(" ", 1)
@@ -217,15 +267,29 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--survivors", type=Path, help="a file for those that no test rejects")
+    parser.add_argument("--only-survivors", type=Path, help="such a file: try no others")
+    parser.add_argument("--measured", type=Path, help="a folder that keeps what the tests run")
+    parser.add_argument("--tests", nargs="+", default=(), help="ask these instead of the area's")
     asked = parser.parse_args(arguments)
     for module in PRELOADED:
         importlib.import_module(module)
     if "confide" in sys.modules:
         raise SystemExit("A variant is imported in place of its module, which is imported already.")
-    enough = [
-        report(area, list(try_area(area, size=asked.sample, workers=asked.workers)))
-        for area in asked.areas
-    ]
+    only = asked.only_survivors and frozenset(asked.only_survivors.read_text().splitlines())
+    enough = []
+    for area in asked.areas:
+        chosen = sample(area, size=asked.sample, only=only)
+        tests = asked.tests or AREAS[area]["tests"]
+        with tempfile.TemporaryDirectory() as folder:
+            out = (asked.measured or Path(folder)) / f"{area}.json"
+            tried = list(
+                try_all(chosen, files=files_of(area), tests=tests, out=out, workers=asked.workers)
+            )
+        enough.append(report(area, tried))
+        if asked.survivors:
+            alive = (each.key for each in tried if each.fate != "killed")
+            asked.survivors.write_text("\n".join(alive))
     return 0 if all(enough) else 1
 
 

@@ -1,0 +1,54 @@
+"""Whole texts that were read once and kept: ``tests/golden/texts``.
+
+A text is compared without what differs from run to run: digests, keys and the version.
+``KEEP_TEXTS=1 pytest ...`` keeps new ones; read what `git diff` shows of them.
+"""
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+from confide.drawing.charts.vega import Chart
+from confide.version import __version__
+
+FOLDER = Path(__file__).parent / "golden" / "texts"
+_GAUGE = '[^>]*class="gauge"'  # bars of a few numbers, which belong to the words
+_PICTURES = re.compile(rf"<svg(?!{_GAUGE}).*?</svg>|<style>.*?</style>", re.DOTALL)
+_RANDOM = re.compile(r"\b[0-9a-f]{16,}\b")
+
+
+def assert_kept(name: str, text: str) -> None:
+    """Assert that a text is the one that was kept under a name."""
+    found = _RANDOM.sub("0…0", text).replace(__version__, "VERSION")
+    found = "\n".join(line.rstrip() for line in found.splitlines()) + "\n"
+    file = FOLDER / name
+    if os.environ.get("KEEP_TEXTS"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(found, "utf-8")
+    assert found == file.read_text("utf-8")
+
+
+def page_text(html: str) -> str:
+    """Return a page without its pictures and style, an element a line."""
+    return _PICTURES.sub("", html).replace("><", ">\n<")
+
+
+def chart_text(chart: Chart) -> str:
+    """Return the specification of a figure, a part a line; numbers have nine digits."""
+    whole = json.loads(
+        json.dumps(chart.to_dict()), parse_float=lambda text: float(f"{float(text):.9g}")
+    )
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def number_text(value: object) -> str:
+    """Return nested values on one line of JSON; numbers have nine digits."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return json.dumps(json.loads(text, parse_float=lambda text: float(f"{float(text):.9g}")))
+
+
+def digest_of(text: str) -> str:
+    """Return what tells a text apart, where the text itself would be too long to be kept."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
