@@ -23,6 +23,9 @@ def plan(
     study: Annotated[Path, typer.Argument(help="A study.yaml.")],
     *,
     period: Period = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also what is measured, with which noise, and why.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -31,7 +34,7 @@ def plan(
 
     output = Output(json=as_json, quiet=quiet)
     seen = planned(study, period=period)
-    output.result("plan", seen, show=lambda: show_plan(seen))
+    output.result("plan", seen, show=lambda: show_plan(seen, why=why))
     if seen.unknown is not None:
         output.note(seen.unknown)
     if seen.grows_from is not None:
@@ -46,17 +49,20 @@ def plan(
         raise typer.Exit(OVER)
 
 
-def show_plan(seen: "Preview") -> None:
-    """Print a plan for people."""
+def show_plan(seen: "Preview", *, why: bool = False) -> None:
+    """Print a plan for people: a line a question; ``why`` adds what is measured for each."""
     from confide.cli.planning.caps import show_caps
     from confide.cli.planning.offers import show_offered
 
     run = f", {seen.period}" if seen.period else ""
     say(f"{seen.title or seen.study}{run}  ({seen.dataset})", style="bold")
-    _show_measurements(seen)
+    _show_questions(seen)
     for each in seen.statistics:
         _show_outlook(each)
-    for line, count in Counter(seen.reading or ()).items():
+    if why:
+        _show_measurements(seen)
+    reading = Counter(seen.reading or ())
+    for line, count in reading.items() if why else list(reading.items())[:1]:
         say(f"  {_times(line, count)}", style="dim")
     if seen.offers is not None:
         show_offered(seen.offers, of=len(seen.statistics))
@@ -65,6 +71,18 @@ def show_plan(seen: "Preview") -> None:
     say(f"All together: {seen.loss.text}.", style="bold")
     for sentence in seen.loss.odds:
         say(f"  {sentence}")
+
+
+def _show_questions(seen: "Preview") -> None:
+    """Print a line a question: how far its numbers may be off, and its part of the cost."""
+    cost: dict[str, float] = {}
+    for each in seen.measurements:
+        cost[each.statistic] = cost.get(each.statistic, 0.0) + float(each.cost_share)
+    rows = [
+        (each.id, _plus_minus(each, measured=""), f"{100 * cost.get(each.id, 0.0):.1f} %")
+        for each in seen.statistics
+    ]
+    table(("question", "result within", "cost"), rows, title="What it would give", right=(2,))
 
 
 def _show_measurements(seen: "Preview") -> None:

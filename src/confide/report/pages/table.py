@@ -184,8 +184,8 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
         words: Language of the note.
         most: Rows shown at most.
     """
-    rows = (table.head, *table.rows[:most])
-    letters = sum(max(map(len, column)) for column in zip(*rows, strict=True))
+    columns_of = zip(table.head, *table.rows[:most], strict=True)
+    letters = sum(max(map(len, column)) for column in columns_of)
     dense = len(table.head) > _DENSE or letters > _LETTERS
     kind = "table shown dense" if dense else "table shown"
     last = table.text_columns + table.numbers

@@ -1,23 +1,28 @@
-"""Show: the tables of a release, if it verifies."""
+"""Show: what a release found, and its tables, if it verifies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from confide.drawing.words import load_words
+from confide.drawing.numbers import clean
+from confide.drawing.shown import Shown as Layout
+from confide.drawing.words import Words, load_words
 from confide.errors import UnknownNameError
-from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.regular_file import reading_text
+from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.cuts import cut_notes_of
 from confide.release.certificate.form import BoundPart, CertificateForm
 from confide.release.certificate.form_check import read_form
 from confide.release.export import lines_of, rows
 from confide.release.verify.verify_reuse import is_reuse
 from confide.report.load import rebuilt, verified
-from confide.report.wording.section import assumed
+from confide.report.pages.layouts import laid_out
+from confide.report.release import Release
+from confide.report.wording.odds_words import adjacency_text, loss_text
+from confide.report.wording.section import assumed, section
 from confide.service.dump import ASIDE
 
 
@@ -31,6 +36,7 @@ class ShownTable:
         columns: Their names.
         rows: Texts.
         notes: On what its intervals take for granted, and on values that were cut.
+        layout: As the report has it; None where only the certified file is at hand.
     """
 
     id: str
@@ -38,21 +44,45 @@ class ShownTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    layout: Annotated[Layout | None, ASIDE] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one question found.
+
+    Attributes:
+        id: Of the statistic.
+        title: For people.
+        sentence: As the first page of the report has it.
+        flagged: Whether a number of it has a flag.
+    """
+
+    id: str
+    title: str
+    sentence: str
+    flagged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The tables of a release.
+    """What a release found, and its tables.
 
     Attributes:
         release: Its id.
         verifies: Whether it verifies, which it does.
+        title: Of the study.
+        loss: What it cost, in words.
+        findings: One a statistic; none where its noisy numbers are withheld.
         tables: One a statistic.
         signer: Whose key signed.
     """
 
     release: str
     verifies: bool
+    title: str
+    loss: str
+    findings: tuple[Finding, ...]
     tables: tuple[ShownTable, ...]
     signer: Annotated[str, ASIDE]
 
@@ -71,8 +101,14 @@ def show(folder: Path, *, only: str = "") -> Shown:
     certificate, checked = verified(folder)
     form = None if is_reuse(certificate) else read_form(certificate, form=CertificateForm)
     bounds = [] if form is None else form.guarantee.contribution_bounds
+    findings: tuple[Finding, ...] = ()
+    title, loss = certificate["id"], ""
     if form is None or checked.rebuilt:
-        tables = _tables(certificate, folder, bounds=bounds)
+        release, words = rebuilt(certificate, folder=folder), load_words("en")
+        tables = _tables(release, bounds=bounds, words=words)
+        findings = _findings(release, words=words)
+        study = release.plan.study
+        title, loss = clean(study.title or study.id, most=160), _cost(release, words=words)
     else:
         tables = _printed(form, folder)
     known = [each.id for each in tables]
@@ -81,16 +117,43 @@ def show(folder: Path, *, only: str = "") -> Shown:
     return Shown(
         release=certificate["id"],
         verifies=True,
+        title=title,
+        loss=loss,
+        findings=findings,
         tables=tuple(each for each in tables if not only or each.id == only),
         signer=checked.signer,
     )
 
 
 def _tables(
-    certificate: Json, folder: Path, *, bounds: Sequence[BoundPart]
+    release: Release, *, bounds: Sequence[BoundPart], words: Words
 ) -> tuple[ShownTable, ...]:
-    release = rebuilt(certificate, folder=folder)
-    return tuple(_table(each, release.of(each), bounds=bounds) for each in release.plan.statistics)
+    return tuple(
+        replace(
+            _table(each, release.of(each), bounds=bounds, words=words),
+            layout=laid_out(release, each, words=words),
+        )
+        for each in release.plan.statistics
+    )
+
+
+def _findings(release: Release, *, words: Words) -> tuple[Finding, ...]:
+    told = []
+    for each in release.plan.statistics:
+        said = section(release, each, words=words)
+        told.append(
+            Finding(id=each.id, title=said.title, sentence=said.headline, flagged=bool(said.flags))
+        )
+    return tuple(told)
+
+
+def _cost(release: Release, *, words: Words) -> str:
+    """Return what a release cost: nothing where it was made of earlier ones."""
+    if release.made_of is not None:
+        return words.say("reuse.free")
+    dataset = release.plan.dataset
+    unit = adjacency_text(dataset.unit.entity, adjacency=dataset.adjacency, words=words)
+    return f"{loss_text(shown_loss(release.plan), words=words)}: {unit}"
 
 
 def _printed(form: CertificateForm, folder: Path) -> tuple[ShownTable, ...]:
@@ -106,12 +169,16 @@ def _printed(form: CertificateForm, folder: Path) -> tuple[ShownTable, ...]:
 
 
 def _table(
-    statistic: Statistic, estimates: Sequence[Estimate], *, bounds: Sequence[BoundPart]
+    statistic: Statistic,
+    estimates: Sequence[Estimate],
+    *,
+    bounds: Sequence[BoundPart],
+    words: Words,
 ) -> ShownTable:
     head, body = rows(statistic, estimates)
     title = statistic.title or statistic.id
     shown = _shown(statistic.id, title, head=head, body=body, bounds=bounds)
-    said = assumed(statistic, words=load_words("en"))
+    said = assumed(statistic, words=words)
     return replace(shown, notes=(*said, *shown.notes))
 
 

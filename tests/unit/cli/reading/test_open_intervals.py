@@ -39,8 +39,9 @@ def test_the_median_whose_interval_is_open_above_is_shown_from_its_lower_end(tmp
             rows.writerow([pid, pid % 100, "dead"] if pid < 102 else [pid, 100, "alive"])
     assert confide("run", "study.yaml", "--out", "out").code == 0
     (median,) = [
-        line for line in confide("show", "out").out.splitlines() if "median survival" in line
+        line
+        for line in confide("show", "out", "--only", "c").out.splitlines()
+        if "median survival" in line
     ]
     assert "beyond the horizon" in median
-    assert " from " in median
-    assert "(95 %)" in median
+    assert "from " in median
