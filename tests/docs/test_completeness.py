@@ -155,6 +155,13 @@ def test_every_page_but_the_readme_can_be_reached_from_the_readme():
     assert not [name_of(page) for page in PAGES if page not in reached]
 
 
+def test_the_readme_is_short_and_begins_with_a_figure():
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 150
+    figure = next(place for place, line in enumerate(lines) if line.startswith("!["))
+    assert figure < next(place for place, line in enumerate(lines) if line.startswith("## "))
+
+
 def test_every_test_that_the_pages_name_exists():
     tests = "\n".join(p.read_text("utf-8") for p in (ROOT / "tests").rglob("*.py"))
     for page in PAGES:
