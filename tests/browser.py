@@ -3,7 +3,9 @@
 Debian's ``chromium`` and ``chromium-driver``; where either is absent, tests that want one skip.
 """
 
+import base64
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -95,3 +97,12 @@ def measured(driver: Any, page: Path, *, width: int, media: str = "screen") -> l
     driver.get(page.as_uri())
     found: list[str] = driver.execute_script(MEASURED, paper, 8 * 96 / 72 if paper else 0)
     return found
+
+
+def printed_pages(driver: Any, page: Path) -> int:
+    """Return on how many sheets of A4 a page is printed."""
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.get(page.as_uri())
+    size = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": False}
+    printed = driver.execute_cdp_cmd("Page.printToPDF", size)
+    return len(re.findall(rb"/Type\s*/Page[^s]", base64.b64decode(printed["data"])))

@@ -105,7 +105,8 @@ def table_part(
     if not cells:
         return Html()
     table = laid_out(release, statistic, words=words)
-    if len(table.rows) == 1 and len(cells) == 1 and not cells[0].flags and not table.notes:
+    told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
+    if told and kind_of(statistic).table is None:
         return Html()  # the headline says it
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
     level = percent(cells[0].level)

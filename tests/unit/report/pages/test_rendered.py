@@ -2,7 +2,9 @@
 
 import pytest
 
-from browser import browser, measured
+from browser import browser, measured, printed_pages
+from command_line import confide
+from small_clinic import STUDY, make_clinic
 
 WIDTHS = {"desk": (1200, "screen"), "tablet": (768, "screen"), "phone": (390, "screen")}
 PAPERS = {"A4": (703, "print"), "letter": (725, "print")}
@@ -34,6 +36,14 @@ def test_no_text_of_any_kind_is_cut_or_leaves_its_box_and_no_number_breaks(
     window, every_kind, width, media
 ):
     assert measured(window, every_kind, width=width, media=media) == []
+
+
+def test_a_report_of_one_count_prints_on_three_pages(window, tmp_path):
+    clinic = make_clinic(tmp_path)
+    one = STUDY.split("  - {id: by_sex", maxsplit=1)[0]
+    clinic.study.write_text(one)
+    assert confide("run", clinic.study, "--out", tmp_path / "out").code == 0
+    assert printed_pages(window, tmp_path / "out" / "report.html") <= 3
 
 
 def test_the_browser_sees_each_fault(window, tmp_path):
