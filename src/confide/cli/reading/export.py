@@ -24,7 +24,7 @@ def export(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a certificate as a registry record, a checker's results, methods or a model card.
+    """Write a registry record, a checker's results, methods, a model card, or tables for a journal.
 
     Only what verifies is exported. `noisy` hands an authority the raw noisy numbers that a house
     rule keeps out of the folder.

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import cells_of
+from confide.drawing.cells import Cell, cells_of
 from confide.drawing.charts.figure import Plate
 from confide.drawing.charts.render import inline
 from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
 from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import covers_text
+from confide.drawing.shown import Shown
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.release.certificate.parts import DataPart, IssuerPart, SoftwarePart
@@ -108,14 +109,7 @@ def table_part(
     told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
     if told and kind_of(statistic).table is None:
         return Html()  # the headline says it
-    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
-    level = percent(cells[0].level)
-    caption = (
-        words.say("table.caption", title=title, level=level, covers=words.say("or").join(kinds))
-        if table.numbers
-        else title
-    )
-    caption = caption.replace("?.", "?")  # a title that asks needs no full stop
+    caption = caption_of(title, table=table, cells=cells, words=words)
     return tag(
         "div",
         tag("h3", words.say("page.table")),
@@ -123,6 +117,16 @@ def table_part(
         html_table(table, name=f"{name}t", words=words),
         _chosen(statistic, cells=len(cells), words=words),
     )
+
+
+def caption_of(title: str, *, table: Shown, cells: Sequence[Cell], words: Words) -> str:
+    """Return the title of a table with what its intervals cover."""
+    if not table.numbers:
+        return title
+    kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
+    covers = words.say("or").join(kinds)
+    told = words.say("table.caption", title=title, level=percent(cells[0].level), covers=covers)
+    return told.replace("?.", "?")  # a title that asks needs no full stop
 
 
 def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:

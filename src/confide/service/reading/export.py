@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from confide.errors import ContractError
-from confide.regular_file import read_bytes, write_text
+from confide.regular_file import read_bytes, write_bytes, write_text
 from confide.service.dump import OMITTED
 from confide.service.reading.certificate_file import certificate_path
 
@@ -24,6 +24,8 @@ class Form(enum.Enum):
     METHODS = "methods"
     MODEL_CARD = "model-card"
     NOISY = "noisy"
+    LATEX = "latex"
+    WORD = "word"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ def export(
     options = f" --noisy {noisy}" if noisy is not None else ""
     options = f" --ledger {dataset}" if dataset is not None and not options else options
     checked.require(path, refused="it is not exported", options=options)
+    if form is Form.WORD:
+        return _word(held, folder=path.parent, payload=payload, out=out)
     text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
     if out is not None:
         write_text(out, text)
@@ -108,10 +112,29 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
     from confide.release.certificate.deployment_record import deployment_record
     from confide.release.output_check import results
     from confide.release.verify.verify_job import is_job
-    from confide.release.verify.verify_reuse import is_reuse
 
     if is_job(held) and form is Form.MODEL_CARD:
         return _job_card(held, folder=folder)
+    _require_release(held)
+    match form:
+        case Form.REGISTRY:
+            return _json(deployment_record(held))
+        case Form.ACRO:
+            paths = [each["path"] for each in held["outputs"] if "columns" in each]
+            return _json(results(held, tables={p: read_bytes(folder / p) for p in paths}))
+        case Form.METHODS | Form.MODEL_CARD | Form.LATEX:
+            return _written(held, form=form, folder=folder, payload=payload, out=out)
+        case Form.NOISY:
+            return _payload(folder, payload, hint=_NOISY).decode()
+        case Form.WORD:
+            raise ContractError("A Word document is no text.")
+
+
+def _require_release(held: Any) -> None:
+    """Refuse jobs, and releases that were made of earlier ones."""
+    from confide.release.verify.verify_job import is_job
+    from confide.release.verify.verify_reuse import is_reuse
+
     if is_job(held):
         raise ContractError(
             "This is a job: of jobs there is a model card alone.",
@@ -124,16 +147,21 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
             hint="Export the releases that it was made of; its certificate lists their ledger "
             "entries under sources. Do not run its study without --reuse: that is charged.",
         )
-    match form:
-        case Form.REGISTRY:
-            return _json(deployment_record(held))
-        case Form.ACRO:
-            paths = [each["path"] for each in held["outputs"] if "columns" in each]
-            return _json(results(held, tables={p: read_bytes(folder / p) for p in paths}))
-        case Form.METHODS | Form.MODEL_CARD:
-            return _written(held, form=form, folder=folder, payload=payload, out=out)
-        case Form.NOISY:
-            return _payload(folder, payload, hint=_NOISY).decode()
+
+
+def _word(held: Any, *, folder: Path, payload: bytes | None, out: Path | None) -> Exported:
+    from confide.drawing.words import load_words
+    from confide.report.load import rebuilt
+    from confide.report.pages.journal import word_document
+
+    _require_release(held)
+    if out is None:
+        raise ContractError(
+            "A Word document is written to a file.", hint="Add, for instance: --out tables.docx"
+        )
+    release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
+    write_bytes(out, word_document(release, words=load_words("en")))
+    return Exported(form=Form.WORD, file=out)
 
 
 def _written(
@@ -142,10 +170,13 @@ def _written(
     from confide.drawing.words import load_words
     from confide.report.load import rebuilt
     from confide.report.models.model_card import model_card
+    from confide.report.pages.journal import latex_tables
     from confide.report.wording.methods import methods
 
     release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
     words = load_words("en")
+    if form is Form.LATEX:
+        return latex_tables(release, words=words)
     if form is Form.METHODS:
         return methods(release, words=words)
     here = folder if out is None else out.parent
