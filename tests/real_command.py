@@ -87,12 +87,14 @@ def warm() -> Path:
     return place
 
 
-def run(*words, cwd, stdin=None, powerless=False):
+def run(*words, cwd, stdin=None, powerless=False, largest=0):
     """Run ``confide`` with words in a process that was forked ready.
 
-    With ``powerless`` the modes of files bind it, even where root runs the tests.
+    With ``powerless`` the modes of files bind it, even where root runs the tests; no file that it
+    writes may be larger than ``largest`` bytes, where that is said.
     """
-    given = {"words": [str(word) for word in words], "cwd": str(cwd), "powerless": powerless}
+    words = [str(word) for word in words]
+    given = {"words": words, "cwd": str(cwd), "powerless": powerless, "largest": largest}
     message = json.dumps(given | {"env": place_of(cwd)}).encode()
     with (
         Path(os.devnull).open("rb") as nothing,
@@ -120,7 +122,8 @@ def run(*words, cwd, stdin=None, powerless=False):
 PROGRAM = """\
 #!{python} -IS
 import json, os, socket, sys
-given = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "powerless": False}}
+given = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
+given |= {{"powerless": False, "largest": 0}}
 with socket.socket(socket.AF_UNIX) as asking:
     asking.connect({place!r})
     socket.send_fds(asking, [json.dumps(given).encode()], [0, 1, 2])

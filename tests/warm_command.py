@@ -11,6 +11,7 @@ import ctypes
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -90,6 +91,8 @@ def _become(given: dict, streams: list[int]) -> int:
         sys.argv = ["confide", *given["words"]]
         if given["powerless"]:
             without_powers()
+        if given["largest"]:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (given["largest"],) * 2)
         from confide.__main__ import main
 
         main()
