@@ -13,7 +13,6 @@ import json
 import os
 import resource
 import select
-import signal
 import socket
 import sys
 import traceback
@@ -54,9 +53,11 @@ def serve(listening: socket.socket, *, living: socket.socket) -> None:
     for name in LOADED:
         with contextlib.suppress(ImportError):  # what is optional is absent from some places
             importlib.import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that ended
     while True:
         ready, _, _ = select.select([listening, living], [], [])
+        with contextlib.suppress(ChildProcessError):  # what those that ended took is counted
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         if living in ready:
             return
         asked, _ = listening.accept()
@@ -69,7 +70,6 @@ def serve(listening: socket.socket, *, living: socket.socket) -> None:
 
 def _answer(asked: socket.socket) -> None:
     """Say which process this is, become the command, and say with what code it ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     message, streams, _, _ = socket.recv_fds(asked, 1 << 16, 3)
     while more := asked.recv(1 << 16):
         message += more
