@@ -1,4 +1,8 @@
-"""Run the commands of a documentation page as a reader would."""
+"""Run the commands of a documentation page as a reader would.
+
+``confide`` is the program that was installed on the first page that a reader sees; on the others
+its commands run in processes that were forked ready.
+"""
 
 import os
 import re
@@ -7,6 +11,9 @@ import sys
 from pathlib import Path
 
 from pages import Block, name_of
+from real_command import ready_program
+
+FIRST = "README.md"
 
 
 def walk(block: Block, *, page: Path) -> None:
@@ -25,7 +32,9 @@ def walk(block: Block, *, page: Path) -> None:
 
 def ran(commands: str, *, page: Path, line: int) -> str:
     """Return what commands print; fail where one of them fails."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    installed = Path(sys.executable).parent
+    first = [] if name_of(page) == FIRST else [ready_program()]
+    path = os.pathsep.join(map(str, [*first, installed, os.environ["PATH"]]))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", commands],
         env=os.environ | {"PATH": path, "COLUMNS": "200"},

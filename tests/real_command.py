@@ -65,46 +65,79 @@ def fresh(
 
 
 @functools.cache
-def _warm():
-    """Return the way to a process that forks; it ends when this one does."""
-    mine, theirs = socket.socketpair()
+def warm() -> Path:
+    """Return the socket of a process that forks; it ends when this one does."""
+    folder = tempfile.TemporaryDirectory(prefix="warm")
+    place = Path(folder.name) / "asked"
+    listening, (mine, theirs) = socket.socket(socket.AF_UNIX), socket.socketpair()
+    listening.bind(str(place))
+    listening.listen()
     program = Path(__file__).with_name("warm_command.py")
     process = subprocess.Popen(
-        [sys.executable, str(program), str(theirs.fileno())],
+        [sys.executable, str(program), str(listening.fileno()), str(theirs.fileno())],
         env=place_of(Path.cwd()),
-        pass_fds=[theirs.fileno()],
+        pass_fds=[listening.fileno(), theirs.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    theirs.close()
-    mine.settimeout(SECONDS)
-    atexit.register(lambda: (mine.close(), process.wait()))
-    return mine
+    for end in (listening, theirs):
+        end.close()
+    atexit.register(lambda: (mine.close(), process.wait(), folder.cleanup()))
+    return place
 
 
-def run(*words, cwd, stdin=None, powerless=False):
+def run(*words, cwd, stdin=None, powerless=False, largest=0):
     """Run ``confide`` with words in a process that was forked ready.
 
-    With ``powerless`` the modes of files bind it, even where root runs the tests.
+    With ``powerless`` the modes of files bind it, even where root runs the tests; no file that it
+    writes may be larger than ``largest`` bytes, where that is said.
     """
-    asking = _warm()
-    given = {"words": [str(word) for word in words], "cwd": str(cwd), "powerless": powerless}
+    words = [str(word) for word in words]
+    given = {"words": words, "cwd": str(cwd), "powerless": powerless, "largest": largest}
     message = json.dumps(given | {"env": place_of(cwd)}).encode()
     with (
         Path(os.devnull).open("rb") as nothing,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
+        socket.socket(socket.AF_UNIX) as asking,
     ):
+        asking.settimeout(SECONDS)
+        asking.connect(str(warm()))
         first = nothing.fileno() if stdin is None else stdin
         socket.send_fds(asking, [message], [first, out.fileno(), err.fileno()])
+        asking.shutdown(socket.SHUT_WR)
         with asking.makefile("r") as answers:
             child = int(answers.readline())
             try:
-                code = int(answers.readline())
+                code = int(answers.readline() or -signal.SIGKILL)  # it died without a word
             except TimeoutError:
                 os.kill(child, signal.SIGKILL)
                 raise
         out.seek(0)
         err.seek(0)
         return Done(code=code, out=out.read(), err=err.read())
+
+
+PROGRAM = """\
+#!{python} -IS
+import json, os, socket, sys
+given = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
+given |= {{"powerless": False, "largest": 0}}
+with socket.socket(socket.AF_UNIX) as asking:
+    asking.connect({place!r})
+    socket.send_fds(asking, [json.dumps(given).encode()], [0, 1, 2])
+    asking.shutdown(socket.SHUT_WR)
+    child, code = asking.makefile().read().split()
+sys.exit(int(code))
+"""
+
+
+@functools.cache
+def ready_program() -> Path:
+    """Return a folder with a program ``confide`` whose commands run in processes forked ready."""
+    place = warm()
+    program = place.with_name("confide")
+    program.write_text(PROGRAM.format(python=sys.executable, place=str(place)), "utf-8")
+    program.chmod(0o755)
+    return program.parent

@@ -2,7 +2,7 @@
 
 Each command is a process of its own, with its own descriptors, folder and environment; what it is
 spared is the start of an interpreter.  Where that start matters, ``fresh`` in real_command.py has
-it.
+it.  Commands may run at once, as those of a pipe do.
 """
 
 import atexit
@@ -11,6 +11,8 @@ import ctypes
 import importlib
 import json
 import os
+import resource
+import select
 import socket
 import sys
 import traceback
@@ -46,26 +48,38 @@ def without_powers() -> None:
         raise OSError("the powers of root could not be dropped")
 
 
-def serve(asked: socket.socket) -> None:
-    """Run commands one after the other until nobody asks any more."""
+def serve(listening: socket.socket, *, living: socket.socket) -> None:
+    """Run what is asked, until whoever started this has ended and ``living`` with it."""
     for name in LOADED:
         with contextlib.suppress(ImportError):  # what is optional is absent from some places
             importlib.import_module(name)
     while True:
-        message, streams, _, _ = socket.recv_fds(asked, 1 << 20, 3)
-        if not message:
+        ready, _, _ = select.select([listening, living], [], [])
+        with contextlib.suppress(ChildProcessError):  # what those that ended took is counted
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if living in ready:
             return
-        child = os.fork()
-        if child == 0:
-            _become(json.loads(message), streams)
-        for stream in streams:
-            os.close(stream)
-        asked.sendall(f"{child}\n".encode())
-        _, status = os.waitpid(child, 0)
-        asked.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+        asked, _ = listening.accept()
+        if os.fork() == 0:
+            for kept in (listening, living):
+                kept.close()
+            _answer(asked)
+        asked.close()
 
 
-def _become(given: dict, streams: list[int]) -> None:
+def _answer(asked: socket.socket) -> None:
+    """Say which process this is, become the command, and say with what code it ended."""
+    message, streams, _, _ = socket.recv_fds(asked, 1 << 16, 3)
+    while more := asked.recv(1 << 16):
+        message += more
+    asked.sendall(f"{os.getpid()}\n".encode())
+    code = _become(json.loads(message), streams)
+    asked.sendall(f"{code}\n".encode())
+    os._exit(code)
+
+
+def _become(given: dict, streams: list[int]) -> int:
     code = 1
     try:
         for number, stream in enumerate(streams):
@@ -77,6 +91,8 @@ def _become(given: dict, streams: list[int]) -> None:
         sys.argv = ["confide", *given["words"]]
         if given["powerless"]:
             without_powers()
+        if given["largest"]:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (given["largest"],) * 2)
         from confide.__main__ import main
 
         main()
@@ -89,8 +105,8 @@ def _become(given: dict, streams: list[int]) -> None:
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        os._exit(code)
+    return code
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), living=socket.socket(fileno=int(sys.argv[2])))

@@ -30,6 +30,13 @@ def test_a_source_file_is_one_concept():
     assert [_name(p) for p in SOURCES if {p.stem, p.parent.name} & SINKS] == []
 
 
+def test_no_example_stands_in_a_test_where_nobody_runs_it():
+    tests = [path for path in TEXTS if path.is_relative_to(ROOT / "tests") and path.suffix == ".py"]
+    assert len(tests) > 400
+    prompt = ">" * 3 + " "
+    assert [_name(path) for path in tests if prompt in path.read_text("utf-8")] == []
+
+
 def test_no_pickle_is_left_behind():
     left = [p for p in ROOT.iterdir() if p.suffix in {".pkl", ".pickle"}]
     left += [p for p in TEXTS if p.suffix in {".pkl", ".pickle"}]

@@ -8,6 +8,7 @@ an unused one are errors, so a translation cannot silently drop a number.
 """
 
 import functools
+import itertools
 import string
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,8 @@ class Words:
             UnknownNameError: If the language has no such list.
             ContractError: If a placeholder is missing or not used.
         """
-        keys = tuple(name for name in self.templates if _is_item(name, key))
+        numbered = (f"{key}.{place}" for place in itertools.count())
+        keys = tuple(itertools.takewhile(self.templates.__contains__, numbered))
         return self._filled(keys or (key,), parts)
 
     def say_count(self, key: str, count: int, /, **parts: str) -> str:
@@ -115,14 +117,16 @@ class Words:
         return tuple(self.templates[key].format_map(parts) for key in keys)
 
 
-def placeholders(template: str) -> set[str]:
+@functools.cache
+def placeholders(template: str) -> frozenset[str]:
     """Return the names between braces.
 
     Example:
         >>> sorted(placeholders("{value} {unit}"))
         ['unit', 'value']
     """
-    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    parts = string.Formatter().parse(template)
+    return frozenset(name for _, name, _, _ in parts if name is not None)
 
 
 @functools.cache
@@ -199,7 +203,3 @@ def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, 
                 yield from _flat(items, f"{prefix}{name}.")
             case _:
                 raise ContractError(f"Sentence {prefix}{name!r} is not a text.")
-
-
-def _is_item(name: str, key: str) -> bool:
-    return name.startswith(f"{key}.") and name[len(key) + 1 :].isdecimal()

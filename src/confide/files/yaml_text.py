@@ -5,6 +5,7 @@ code and not 8, and nothing but texts, lists and mappings can be built.  Duplica
 halves of characters and files over 4 MB are refused.
 """
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from confide.plans.canonical import SURROGATE, require_whole
 from confide.regular_file import read_text
 
 LARGEST_FILE = 4 * 2**20
+LARGEST_REMEMBERED = 2**16
+"""Characters of a text of which the value is kept: one command reads dataset.yaml several times."""
 
 
 class _TextLoader(yaml.BaseLoader):
@@ -47,6 +50,24 @@ class _TextLoader(yaml.BaseLoader):
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+
+def _value(text: str) -> Any:
+    return yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
+
+
+_remembered = functools.lru_cache(maxsize=32)(_value)
+
+
+def _copied(value: Any) -> Any:
+    """Return the same in lists and mappings of its own, which whoever asked may change."""
+    match value:
+        case dict():
+            return {key: _copied(item) for key, item in value.items()}
+        case list():
+            return [_copied(item) for item in value]
+        case _:
+            return value
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -82,7 +103,7 @@ def parse_yaml(text: str, *, name: str) -> dict[str, Any]:
     try:
         with in_file(name):
             require_whole(text)
-            value = yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only
+            value = _copied(_remembered(text) if len(text) <= LARGEST_REMEMBERED else _value(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""

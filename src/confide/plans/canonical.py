@@ -13,10 +13,12 @@ References:
         https://www.rfc-editor.org/rfc/rfc8785
 """
 
+import contextlib
 import dataclasses
 import enum
 import functools
 import hashlib
+import json
 import re
 import sys
 import types
@@ -35,6 +37,10 @@ ABSENT = "absent"
 """Key of a field's metadata: its value in nouns that do not state it."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character, which no JSON text holds."""
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e16  # beyond them Python writes a power of ten
+_plain = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":")
+).encode
 _RATIO = re.compile(r"-?[0-9]{1,999}(/[0-9]{1,999})?", re.ASCII)  # never 1e999999999
 _WIDE = re.compile(r"-?[1-9][0-9]{15,999}")
 
@@ -63,7 +69,7 @@ def encode(noun: object) -> Json:
             return [encode(item) for item in noun]
         case _ if dataclasses.is_dataclass(noun) and not isinstance(noun, type):
             body: dict[str, Json] = {"is": type(noun).__name__}
-            for field in dataclasses.fields(noun):
+            for field in _fields(type(noun)):
                 value = getattr(noun, field.name)
                 if not _is_default(field, value):
                     body[field.name] = encode(value)
@@ -85,6 +91,11 @@ def require_whole(text: str) -> None:
         )
 
 
+@functools.cache
+def _fields(kind: type) -> "tuple[dataclasses.Field[Any], ...]":
+    return dataclasses.fields(kind)
+
+
 def _is_default(field: "dataclasses.Field[Any]", value: object) -> bool:
     if ABSENT in field.metadata:
         return bool(field.metadata[ABSENT] == value)
@@ -97,9 +108,38 @@ def _is_default(field: "dataclasses.Field[Any]", value: object) -> bool:
 
 def canonical_bytes(value: Json) -> bytes:
     """Return the RFC 8785 bytes of a JSON value."""
+    if _is_plain(value):  # nearly all are: then the json module writes the same, three times faster
+        with contextlib.suppress(UnicodeEncodeError, RecursionError):
+            return _plain(value).encode()
     import rfc8785
 
     return rfc8785.dumps(value)
+
+
+def _is_plain(value: Json) -> bool:
+    """Return whether the json module, with sorted keys, writes a value as RFC 8785 does.
+
+    It sorts keys by code points and not by UTF-16, writes 1.0 for 1 and powers of ten in its own
+    way, and has integers of any size.
+    """
+    parts = [value]
+    for part in parts:  # which grows
+        kind = type(part)
+        if kind is dict:
+            if not all(type(name) is str and name.isascii() for name in part):
+                return False
+            parts.extend(part.values())
+        elif kind is list:
+            parts.extend(part)
+        elif kind is int:
+            if abs(part) > LARGEST_JSON:
+                return False
+        elif kind is float:
+            if part.is_integer() or not _LEAST_PLAIN <= abs(part) < _MOST_PLAIN:
+                return False
+        elif kind is not str and kind is not bool and part is not None:
+            return False
+    return True
 
 
 def digest(value: Json) -> str:

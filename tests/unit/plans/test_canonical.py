@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
+import rfc8785
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -227,3 +228,38 @@ def test_squares_of_wide_columns_have_a_digest():
     )
     assert plan.measurements[0].sensitivity.l2_squared == 10**20
     assert read_plan(json.loads(canonical_bytes(plan.to_json()))) == plan
+
+
+TEXTS = st.text(st.characters(max_codepoint=127)) | st.text()
+ANY_JSON = st.recursive(
+    st.one_of(TEXTS, st.none(), st.booleans(), st.integers(-LARGEST_JSON, LARGEST_JSON))
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(ANY_JSON)
+def test_canonical_bytes_are_those_of_rfc_8785(value):
+    assert canonical_bytes(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"\ue000": 1, "\U00010000": 2},  # by UTF-16 the second is the first
+        [1.0, -0.0, 1e-5, 0.0001, 9.9e-5, 123456789012345.6, 1e16, 1.5e300, 2.0**53, 5e-324],
+        {"b": True, "a": None, "": [{}, [], ""]},
+        [chr(code) for code in range(0x300)],
+    ],
+)
+def test_canonical_bytes_are_those_of_rfc_8785_where_the_json_module_has_its_own_way(value):
+    assert canonical_bytes(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "value", [LARGEST_JSON + 1, [-(10**30)], {"a": "\ud800"}, {1: 2}, float("nan"), {"a": {3}}]
+)
+def test_what_no_reader_of_json_takes_as_it_is_has_no_canonical_bytes(value):
+    with pytest.raises(rfc8785.CanonicalizationError):
+        canonical_bytes(value)

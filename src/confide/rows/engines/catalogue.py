@@ -7,7 +7,7 @@ looks at what a file says of its own cells.
 import functools
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -23,6 +23,9 @@ from confide.rows.sources.row_query import RowQuery, row_query
 from confide.rows.sources.row_relation import relation_of
 from confide.tables.schema import Dataset
 
+Computed: TypeAlias = Mapping[tuple[str, str], set[str]]
+"""Columns that are computed when they are read, by schema and table; None where none are stored."""
+
 
 def found_layout(
     connection: Any, *, opened: Opened, dataset: Dataset, withdrawn: bool = False
@@ -30,9 +33,10 @@ def found_layout(
     """Return where the declared tables lie; the source is open and locked."""
     relations, missing = dict(opened.relations), dict(opened.missing)
     queries = {table.name: row_query(table) for table in dataset.tables if table.query}
-    if queries and opened.attach is None:
+    attached = opened.attach is not None
+    if queries and not attached:
         raise ContractError("Only a table of a DuckDB file can be a query.")
-    if opened.attach is not None:
+    if attached:
         relations, missing = in_catalog(
             _stored(connection, "SELECT schema_name, table_name FROM duckdb_tables()"),
             views=_stored(connection, "SELECT schema_name, view_name FROM duckdb_views()"),
@@ -40,6 +44,7 @@ def found_layout(
             dataset=_of_bases(dataset, queries=queries),
             fold_case=opened.fold_case,
         )
+    computed: Computed | None = None
     tables: dict[str, Located] = {}
     for table in dataset.tables:
         relation = relations.get(table.name)
@@ -48,7 +53,9 @@ def found_layout(
         columns: dict[str, Found] = {}
         scan = opened.scans.get(table.name, Scan(relation=relation))
         with dropping_messages() as failed:
-            columns = _columns(connection, scan, stored=opened.attach is not None)
+            if attached and computed is None:
+                computed = _computed(connection)
+            columns = _columns(connection, scan, computed=computed)
             if table.name in queries:
                 relation = relation_of(
                     queries[table.name],
@@ -58,7 +65,7 @@ def found_layout(
                     columns={found.name: found.type_name for found in columns.values()},
                     describe=functools.partial(_described, connection),
                 )
-                columns = _columns(connection, Scan(relation=relation), stored=True)
+                columns = _columns(connection, Scan(relation=relation), computed=computed)
         if failed:
             missing[table.name] = f"Table {table.name!r} cannot be opened ({failed[0]})."
             continue
@@ -100,12 +107,12 @@ def _stored(connection: Any, those: str) -> list[tuple[str, str]]:
     return [(str(schema), str(name)) for schema, name in rows]
 
 
-def _columns(connection: Any, scan: Scan, *, stored: bool) -> dict[str, Found]:
-    """Return the columns of a relation by name."""
+def _columns(connection: Any, scan: Scan, *, computed: Computed | None) -> dict[str, Found]:
+    """Return the columns of a relation by name; ``computed`` of what is stored in a database."""
     query = select(STAR, of=scan.relation).sql("duckdb")
-    types: Mapping[str, str] = dict(scan.types)
-    if stored:
-        types = dict.fromkeys(_computed(connection, scan.relation), COMPUTED)
+    stored, types = computed is not None, dict(scan.types)
+    if computed is not None:
+        types = dict.fromkeys(computed.get((scan.relation.db, scan.relation.name), ()), COMPUTED)
     return {
         str(name): Found.of(
             name,
@@ -122,11 +129,14 @@ def _without_labels(kind: str) -> str:
     return "VARCHAR" if kind.startswith("ENUM(") else kind
 
 
-def _computed(connection: Any, relation: exp.Table) -> list[str]:
-    """Return the columns of a stored table that are computed when they are read."""
+def _computed(connection: Any) -> Computed:
+    """Return the columns of stored tables that are computed when read, by schema and table."""
     rows = connection.execute(
-        "SELECT column_name FROM duckdb_columns() WHERE is_generated AND database_name = $database"
-        " AND schema_name = $schema AND table_name = $table",
-        {"database": ATTACHED, "schema": relation.db, "table": relation.name},
+        "SELECT schema_name, table_name, column_name FROM duckdb_columns()"
+        " WHERE is_generated AND database_name = $database",
+        {"database": ATTACHED},
     ).fetchall()
-    return [str(name) for (name,) in rows]
+    found: dict[tuple[str, str], set[str]] = {}
+    for schema, table, column in rows:
+        found.setdefault((str(schema), str(table)), set()).add(str(column))
+    return found

@@ -2,14 +2,13 @@
 
 import json
 import os
-import resource
 import shutil
 from pathlib import Path
 
 import pytest
 
 from command_line import confide
-from real_command import fresh
+from real_command import fresh, run
 from small_clinic import make_clinic
 
 RUN = ("run", "study.yaml", "--out", "release")
@@ -87,14 +86,10 @@ def test_a_result_that_cannot_be_printed_is_said_and_the_release_is_there(folder
     assert confide("verify", folder / "release").code == 0
 
 
-def _largest_file(size):
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 def test_a_full_disk_after_the_charge_is_said_and_the_answer_is_delivered_later(folder):
     assert confide("run", folder / "study.yaml", "--out", folder / "first").code == 0
     first = charges(folder)
-    done = fresh(*RUN, cwd=folder, before=_largest_file(20_480))  # less than a report
+    done = run(*RUN, cwd=folder, largest=20_480)  # less than a report
     assert done.code == 8
     assert "is charged and its answer is stored" in done.told
     assert "bug" not in done.told
@@ -107,7 +102,7 @@ def test_a_full_disk_after_the_charge_is_said_and_the_answer_is_delivered_later(
 
 def test_a_ledger_that_cannot_grow_charges_nothing_and_says_so(folder):
     confide("plan", folder / "study.yaml")
-    done = fresh(*RUN, cwd=folder, before=_largest_file(1024))
+    done = run(*RUN, cwd=folder, largest=1024)
     assert done.code in (7, 8), done.told
     assert "bug" not in done.told
     assert not charges(folder)

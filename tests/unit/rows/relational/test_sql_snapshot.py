@@ -67,6 +67,19 @@ def test_no_text_holds_the_key():
     assert not any(str(value) in engine_text for value in coefficients(KEY).values())
 
 
+def test_a_tree_that_was_written_is_written_alike_again():
+    """The text is made in the tree itself, and what several statements stream is written twice."""
+    source, base = Source(kind=SourceKind.FRAMES), Path()
+    frames, of = random_database(1).frames, dataset()
+    with open_engine(source, base=base, dataset=of, hash_key=KEY, frames=frames) as engine:
+        compiled = one_pass(menu()[::4], dataset=of, layout=engine._layout)
+        for query in (*compiled.sorting.values(), *(each.query for each in compiled.statements)):
+            aside = query.sql("duckdb")
+            first = engine._session.bound(query)
+            assert first[0] == aside
+            assert engine._session.bound(query) == first
+
+
 def test_the_same_question_has_the_same_text_in_every_process():
     """Sets have no order; the digest pins one."""
     of, asked = dataset(), menu()[::5]
