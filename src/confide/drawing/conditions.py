@@ -132,6 +132,8 @@ def _is_one(part: Predicate) -> bool:
             return lower is None or upper is None
         case IsIn(values=values):
             return len(values) == 1
+        case Not():
+            return True  # it has brackets of its own
         case _:
             return False
 

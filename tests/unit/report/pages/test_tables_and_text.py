@@ -78,7 +78,7 @@ def test_conditions_are_told_in_words(words):
         )
     )
     assert condition_text(predicate, dataset=dataset, words=words) == (
-        "(age from 30 years to 60 years) and ((diabetes is yes) or (not (sex is female)))"
+        "(age from 30 years to 60 years) and (diabetes is yes or not (sex is female))"
     )
 
 
