@@ -38,6 +38,7 @@ from confide.statistics.survival.curves import (
     bin_reached,
     cumulative_hazard,
     cumulative_incidence,
+    delayed,
     falling,
     hazard_reach,
     mean_weights,
@@ -112,7 +113,13 @@ def survival_band(table: ExitTable, *, level: float) -> Banded:
         risk = table.at_risk
         turned = given_shown(table, slopes, of, level=level)
         ends = share_interval(
-            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+            curve,
+            of,
+            least=risk[..., :-1],
+            most=risk[..., :1],
+            before=delayed(curve, first=1.0),
+            level=level,
+            turned=turned,
         )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
 
@@ -145,7 +152,13 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
         risk = table.at_risk
         turned = given_shown(table, slopes, of, level=level)
         ends = share_interval(
-            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
+            curve,
+            of,
+            least=risk[..., :-1],
+            most=risk[..., :1],
+            before=delayed(survival(table.grouped), first=1.0),
+            level=level,
+            turned=turned,
         )
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
 
@@ -195,6 +208,7 @@ def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
             horizon=end - start,
             least=risk[..., -1],
             most=risk[..., 0],
+            event=_event_loss(table),
             level=level,
         )
         value = np.clip(found, start, end)
@@ -204,6 +218,14 @@ def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
             upper=np.maximum(end - ends[0], value),
             error=np.where(np.isnan(found), np.nan, np.sqrt(of.total)),
         )
+
+
+def _event_loss(table: ExitTable) -> Array:
+    """Return the most mean time that one event more may lose before the horizon, (..., arms)."""
+    before = np.clip(delayed(survival(table.grouped), first=1.0), 0.0, 1.0)
+    left = table.edges[-1] - table.edges[:-1]
+    found: Array = (left * before / np.maximum(table.at_risk[..., :-1], 1.0)).max(axis=-1)
+    return found
 
 
 def _means(table: ExitTable) -> tuple[Array, Errors]:

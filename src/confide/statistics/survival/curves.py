@@ -126,10 +126,19 @@ def hazard_reach(exits: Array, *, early: Array) -> tuple[Array, Array]:
 
 def cumulative_incidence(exits: Array) -> Array:
     """Return the Aalen–Johansen share with each cause, (..., bins, causes)."""
-    after = survival(exits)
-    before = np.concatenate([np.ones_like(after[..., :1]), after[..., :-1]], axis=-1)
+    before = delayed(survival(exits), first=1.0)
     found: Array = np.cumsum(before[..., None] * hazards(exits), axis=-2)
     return found
+
+
+def delayed(values: Array, *, first: float) -> Array:
+    """Return what stood before each bin, of the shape (..., bins) of ``values``.
+
+    Example:
+        >>> delayed(np.array([0.6, 0.3]), first=1.0)
+        array([1. , 0.6])
+    """
+    return np.concatenate([np.full_like(values[..., :1], first), values[..., :-1]], axis=-1)
 
 
 def restricted_mean(curve: Array, *, widths: Array) -> Array:
