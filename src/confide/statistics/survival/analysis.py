@@ -40,6 +40,8 @@ from confide.statistics.survival.curves import (
     cumulative_incidence,
     delayed,
     falling,
+    falling_above,
+    falling_below,
     hazard_reach,
     mean_weights,
     reached,
@@ -88,16 +90,22 @@ class Banded:
 def _shown(
     value: Array, ends: tuple[Array, Array], of: Errors, *, kept: Array, sign: int
 ) -> Banded:
-    """Return a monotone band: falling with sign 1, rising with −1; time is the last axis."""
-    hidden = np.where(kept, 0.0, np.nan)
-    value, lower, upper = (
-        sign * falling(sign * (each + hidden)) for each in (value, ends[0], ends[1])
-    )
+    """Return a monotone band: falling with sign 1, rising with −1; time is the last axis.
+
+    Its ends go outwards until they are monotone.  Were they averaged, one lower end that noise
+    takes above 0 would lift those beside it, and a curve at 0 be missed by all of them.
+    """
+    value, low, high = (np.where(kept, each, np.nan) for each in (value, *ends))
+    value = sign * falling(sign * value)
+    if sign > 0:
+        lower, upper = falling_below(low), falling_above(high)
+    else:
+        lower, upper = -falling_above(-low), -falling_below(-high)
     return Banded(
         value=value,
         lower=np.minimum(lower, value),
         upper=np.maximum(upper, value),
-        error=np.sqrt(of.total) + hidden,
+        error=np.where(kept, np.sqrt(of.total), np.nan),
     )
 
 
@@ -105,22 +113,26 @@ def _errors(table: ExitTable, slopes: Array, *, axes: int = 2) -> Errors:
     return propagate(slopes, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
 
 
+def _share_ends(
+    table: ExitTable, share: Array, of: Errors, *, slopes: Array, level: float
+) -> tuple[Array, Array]:
+    return share_interval(
+        share,
+        of,
+        least=table.at_risk[..., :-1],
+        most=table.at_risk[..., :1],
+        before=delayed(survival(table.grouped), first=1.0),
+        level=level,
+        turned=given_shown(table, slopes, of, level=level),
+    )
+
+
 def survival_band(table: ExitTable, *, level: float) -> Banded:
     """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
     with np.errstate(invalid="ignore", over="ignore"):
         slopes = table.by_cells(survival_slopes(table.grouped))
         curve, of = survival(table.grouped), _errors(table, slopes)
-        risk = table.at_risk
-        turned = given_shown(table, slopes, of, level=level)
-        ends = share_interval(
-            curve,
-            of,
-            least=risk[..., :-1],
-            most=risk[..., :1],
-            before=delayed(curve, first=1.0),
-            level=level,
-            turned=turned,
-        )
+        ends = _share_ends(table, curve, of, slopes=slopes, level=level)
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
 
 
@@ -149,17 +161,7 @@ def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
         curve = cumulative_incidence(table.grouped)[..., cause]
         slopes = table.by_cells(incidence_slopes(table.grouped, cause=cause))
         of = _errors(table, slopes)
-        risk = table.at_risk
-        turned = given_shown(table, slopes, of, level=level)
-        ends = share_interval(
-            curve,
-            of,
-            least=risk[..., :-1],
-            most=risk[..., :1],
-            before=delayed(survival(table.grouped), first=1.0),
-            level=level,
-            turned=turned,
-        )
+        ends = _share_ends(table, curve, of, slopes=slopes, level=level)
         return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
 
 

@@ -220,6 +220,32 @@ def falling(values: Array) -> Array:
     return np.array([_pooled(row) for row in flat]).reshape(values.shape)
 
 
+def falling_below(values: Array) -> Array:
+    """Return the highest non-increasing sequence that is nowhere above, along the last axis.
+
+    Args:
+        values: Shape (..., n); after a NaN there are others only.
+
+    Example:
+        >>> falling_below(np.array([1.0, 0.7, 0.9, 0.2]))
+        array([1. , 0.7, 0.7, 0.2])
+    """
+    return np.minimum.accumulate(values, axis=-1)
+
+
+def falling_above(values: Array) -> Array:
+    """Return the lowest non-increasing sequence that is nowhere below, along the last axis.
+
+    Args:
+        values: Shape (..., n); NaN only at the end, where it stays.
+
+    Example:
+        >>> falling_above(np.array([1.0, 0.7, 0.9, 0.2]))
+        array([1. , 0.9, 0.9, 0.2])
+    """
+    return np.flip(np.fmax.accumulate(np.flip(values, axis=-1), axis=-1), axis=-1)
+
+
 def _pooled(row: Array) -> Array:
     """Pool adjacent violators of one sequence."""
     if not np.any(row[1:] > row[:-1]):

@@ -60,6 +60,18 @@ def test_many_events_are_told_as_narrowly_as_before():
     )
 
 
+def test_a_cause_that_nobody_has_yet_is_not_told_from_none():
+    """The second cause comes in the last bin alone: until then its share is 0."""
+    rng = np.random.default_rng(8)
+    exits = simulated(300, runs=400, bins=BINS, hazard=0.01, censoring=0.05, rng=rng)
+    exits = np.insert(exits, 1, 0.0, axis=-1)
+    exits[:, BINS - 1, 1], exits[:, BINS - 1, 0] = exits[:, BINS - 1, 0], 0.0
+    band = incidence_band(noisy_table(exits[:, None], scale=1, seed=2), cause=1, level=LEVEL)
+    assert held(band, 0.0)[0, : BINS - 1].min() >= 0.93
+    assert not (np.diff(band.lower, axis=-1) < 0).any()
+    assert not (np.diff(band.upper, axis=-1) < 0).any()
+
+
 def nobody_has_the_event(*, lost: int):
     exits = np.zeros((1, BINS + 1, 2))
     exits[0, : BINS // 2, -1] = lost / (BINS // 2)
