@@ -32,6 +32,8 @@ Ints = NDArray[np.int64]
 Rows = Mapping[str, Ints]
 
 UNKNOWN = -(2**40)
+DEATH = 1
+"""Its place among the labels of ``ending``."""
 TABLE = "people"
 AREAS = (("t1", "north"), ("t2", "north"), ("t3", "south"), ("t4", "south"))
 AREA_SHARES = (0.1, 0.2, 0.3, 0.4)
@@ -109,7 +111,7 @@ class World(enum.Enum):
     USUAL = "usual"
     CLIPPED = "clipped"  # half of the values, or more, lie at a bound
     HEAPED = "heaped"  # values are rounded, or nearly all the same
-    RARE = "rare"  # one patient of two hundred has the event, one of a hundred the label
+    RARE = "rare"  # one patient of two hundred has the event, deaths late; one of 100 the label
     EXHAUSTED = "exhausted"  # nobody is at risk for the second half of follow-up
     HEAVY = "heavy"  # one weight of twenty is forty times the others, and goes with the illness
 
@@ -176,10 +178,12 @@ def _changed(usual: Rows, rng: np.random.Generator, *, world: World) -> dict[str
             sick = rng.random(shape) < 0.002 + 0.006 * (usual["age"] > 65)
             dose = (rng.random(shape) < 0.01) + (rng.random(shape) < 0.01)
             ending = np.where(usual["days"] < 720, usual["ending"], 0)
+            late = np.where(usual["days"] >= 480, 0.07, 0.0)
+            kept = rng.random(shape) < np.where(ending == DEATH, late, 0.02)
             return {
                 "sick": sick.astype(np.int64),
                 "dose": dose.astype(np.int64),
-                "ending": np.where(rng.random(shape) < 0.02, ending, 0),
+                "ending": np.where(kept, ending, 0),
             }
         case World.EXHAUSTED:
             return {"days": np.minimum(usual["days"], rng.integers(60, 330, shape))}

@@ -462,6 +462,7 @@ QUICK = (
     ("weighted-proportion", World.HEAVY, 60, 100),
     ("survival", World.EXHAUSTED, 600, 30),
     ("survival", World.RARE, 60, 30),
+    ("survival", World.RARE, 600, 60),
     ("survival", World.HEAPED, 4000, 40),
 )
 """Kind, world, patients and runs of the part that is run every time."""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from confide.plans.estimation import student
 from confide.plans.estimation.intervals import Component, quantile
 from confide.plans.estimation.student import (
     _log_gamma_step,
@@ -58,3 +59,23 @@ def test_the_step_of_the_gamma_function_continues_where_its_difference_cancels(a
 def test_a_width_of_few_rows_is_wider_by_the_ratio_of_the_quantiles():
     parts = [Component(variance=9.0)]
     assert student_width(parts, degrees=2, level=0.95) == pytest.approx(3 * 4.302652729911275)
+
+
+@pytest.mark.parametrize("degrees", [40.0, 1e4, 1e9])
+def test_tails_of_thousands_of_numbers_are_those_of_each_and_take_a_few_hundred_steps(
+    degrees, monkeypatch
+):
+    numbers = np.sqrt(np.linspace(0.01, 12, 4000))
+    steps = []
+    kept = student._not_zero
+
+    def counted(x, tiny):
+        steps.append(x)
+        return kept(x, tiny)
+
+    monkeypatch.setattr(student, "_not_zero", counted)
+    together = student_tail(numbers, degrees=degrees)
+    assert len(steps) <= 600
+    alone = [float(student_tail(np.array(t), degrees=degrees)) for t in numbers[::400]]
+    rounding = max(1e-11, 1e-15 * degrees)  # of x so near to 1
+    assert together[::400] == pytest.approx(alone, rel=rounding)

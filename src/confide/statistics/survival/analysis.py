@@ -15,8 +15,10 @@ References:
         38(1), 1982. https://doi.org/10.2307/2530286
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,7 +40,10 @@ from confide.statistics.survival.curves import (
     bin_reached,
     cumulative_hazard,
     cumulative_incidence,
+    delayed,
     falling,
+    falling_above,
+    falling_below,
     hazard_reach,
     mean_weights,
     reached,
@@ -52,6 +57,7 @@ from confide.statistics.survival.derivatives import (
     survival_slopes,
     totals,
 )
+from confide.statistics.survival.heaped import further, mean_reach, share_reach
 from confide.statistics.survival.shown import given_shown
 from confide.statistics.survival.table import ExitTable
 from confide.statistics.survival.uncertainty import (
@@ -87,16 +93,22 @@ class Banded:
 def _shown(
     value: Array, ends: tuple[Array, Array], of: Errors, *, kept: Array, sign: int
 ) -> Banded:
-    """Return a monotone band: falling with sign 1, rising with −1; time is the last axis."""
-    hidden = np.where(kept, 0.0, np.nan)
-    value, lower, upper = (
-        sign * falling(sign * (each + hidden)) for each in (value, ends[0], ends[1])
-    )
+    """Return a monotone band: falling with sign 1, rising with −1; time is the last axis.
+
+    Its ends go outwards until they are monotone.  Were they averaged, one lower end that noise
+    takes above 0 would lift those beside it, and a curve at 0 be missed by all of them.
+    """
+    value, low, high = (np.where(kept, each, np.nan) for each in (value, *ends))
+    value = sign * falling(sign * value)
+    if sign > 0:
+        lower, upper = falling_below(low), falling_above(high)
+    else:
+        lower, upper = -falling_above(-low), -falling_below(-high)
     return Banded(
         value=value,
         lower=np.minimum(lower, value),
         upper=np.maximum(upper, value),
-        error=np.sqrt(of.total) + hidden,
+        error=np.where(kept, np.sqrt(of.total), np.nan),
     )
 
 
@@ -104,17 +116,32 @@ def _errors(table: ExitTable, slopes: Array, *, axes: int = 2) -> Errors:
     return propagate(slopes, table.exits, axes=axes, noise=table.noise, mixing=table.mixing)
 
 
+_Of: TypeAlias = Callable[[Array], Array]
+
+
+def _share_band(table: ExitTable, curve: _Of, slopes_of: _Of, *, level: float, sign: int) -> Banded:
+    """Return a share; its interval allows for what heaped times inside bins would make of it."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        slopes = table.by_cells(slopes_of(table.grouped))
+        share, of = curve(table.grouped), _errors(table, slopes)
+        lower, upper = share_interval(
+            share,
+            of,
+            least=table.at_risk[..., :-1],
+            most=table.at_risk[..., :1],
+            before=delayed(survival(table.grouped), first=1.0),
+            level=level,
+            turned=given_shown(table, slopes, of, level=level),
+        )
+        error, reach = np.sqrt(of.total), share_reach(table, curve)
+        down, up = (further(each, error=error, level=level) for each in reach)
+        ends = np.maximum(lower - down, 0.0), np.minimum(upper + up, 1.0)
+        return _shown(np.clip(share, 0.0, 1.0), ends, of, kept=table.usable(), sign=sign)
+
+
 def survival_band(table: ExitTable, *, level: float) -> Banded:
     """Return the share of each arm without any event to the end of each bin, (..., arms, bins)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        slopes = table.by_cells(survival_slopes(table.grouped))
-        curve, of = survival(table.grouped), _errors(table, slopes)
-        risk = table.at_risk
-        turned = given_shown(table, slopes, of, level=level)
-        ends = share_interval(
-            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
-        )
-        return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=1)
+    return _share_band(table, survival, survival_slopes, level=level, sign=1)
 
 
 def hazard_band(table: ExitTable, *, level: float) -> Banded:
@@ -138,16 +165,13 @@ def hazard_band(table: ExitTable, *, level: float) -> Banded:
 
 def incidence_band(table: ExitTable, *, cause: int, level: float) -> Banded:
     """Return the share with one cause, others competing, (..., arms, bins)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        curve = cumulative_incidence(table.grouped)[..., cause]
-        slopes = table.by_cells(incidence_slopes(table.grouped, cause=cause))
-        of = _errors(table, slopes)
-        risk = table.at_risk
-        turned = given_shown(table, slopes, of, level=level)
-        ends = share_interval(
-            curve, of, least=risk[..., :-1], most=risk[..., :1], level=level, turned=turned
-        )
-        return _shown(np.clip(curve, 0.0, 1.0), ends, of, kept=table.usable(), sign=-1)
+
+    def curve(exits: Array) -> Array:
+        found: Array = cumulative_incidence(exits)[..., cause]
+        return found
+
+    slopes_of = partial(incidence_slopes, cause=cause)
+    return _share_band(table, curve, slopes_of, level=level, sign=-1)
 
 
 def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
@@ -169,19 +193,10 @@ def mean_band(table: ExitTable, *, level: float) -> Banded:
 
     The interval reaches to where all events of a bin stand at its first time, or at its last.
     """
-    of, reach = _even_mean_band(table, level=level), _mean_reach(table)
+    of, reach = _even_mean_band(table, level=level), mean_reach(table)
     start, end = float(table.edges[0]), float(table.edges[-1])
     lower, upper = np.maximum(of.lower - reach, start), np.minimum(of.upper + reach, end)
     return replace(of, lower=lower, upper=upper)
-
-
-def _mean_reach(table: ExitTable) -> Array:
-    """Return how far a mean may move where the events of bins are heaped, (..., arms)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        curve = falling(np.clip(np.nan_to_num(survival(table.grouped)), 0.0, 1.0))
-    gone = -np.diff(curve, axis=-1, prepend=1.0)
-    found: Array = (gone * (table.widths - 1) / 2).sum(axis=-1)
-    return found
 
 
 def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
@@ -195,6 +210,7 @@ def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
             horizon=end - start,
             least=risk[..., -1],
             most=risk[..., 0],
+            event=_event_loss(table),
             level=level,
         )
         value = np.clip(found, start, end)
@@ -204,6 +220,14 @@ def _even_mean_band(table: ExitTable, *, level: float) -> Banded:
             upper=np.maximum(end - ends[0], value),
             error=np.where(np.isnan(found), np.nan, np.sqrt(of.total)),
         )
+
+
+def _event_loss(table: ExitTable) -> Array:
+    """Return the most mean time that one event more may lose before the horizon, (..., arms)."""
+    before = np.clip(delayed(survival(table.grouped), first=1.0), 0.0, 1.0)
+    left = table.edges[-1] - table.edges[:-1]
+    found: Array = (left * before / np.maximum(table.at_risk[..., :-1], 1.0)).max(axis=-1)
+    return found
 
 
 def _means(table: ExitTable) -> tuple[Array, Errors]:
@@ -220,7 +244,7 @@ def mean_difference(table: ExitTable, *, level: float) -> Banded:
 
     Where times are heaped, they are in both arms: what that may move is the difference.
     """
-    of, reach = _even_mean_band(table, level=level), _mean_reach(table)
+    of, reach = _even_mean_band(table, level=level), mean_reach(table)
     value, lower, upper = of.value, of.lower, of.upper
     found = value[..., 1:] - value[..., :1]
     down = np.hypot(value[..., 1:] - lower[..., 1:], upper[..., :1] - value[..., :1])

@@ -126,10 +126,19 @@ def hazard_reach(exits: Array, *, early: Array) -> tuple[Array, Array]:
 
 def cumulative_incidence(exits: Array) -> Array:
     """Return the Aalen–Johansen share with each cause, (..., bins, causes)."""
-    after = survival(exits)
-    before = np.concatenate([np.ones_like(after[..., :1]), after[..., :-1]], axis=-1)
+    before = delayed(survival(exits), first=1.0)
     found: Array = np.cumsum(before[..., None] * hazards(exits), axis=-2)
     return found
+
+
+def delayed(values: Array, *, first: float) -> Array:
+    """Return what stood before each bin, of the shape (..., bins) of ``values``.
+
+    Example:
+        >>> delayed(np.array([0.6, 0.3]), first=1.0)
+        array([1. , 0.6])
+    """
+    return np.concatenate([np.full_like(values[..., :1], first), values[..., :-1]], axis=-1)
 
 
 def restricted_mean(curve: Array, *, widths: Array) -> Array:
@@ -209,6 +218,32 @@ def falling(values: Array) -> Array:
     """
     flat = values.reshape(-1, values.shape[-1])
     return np.array([_pooled(row) for row in flat]).reshape(values.shape)
+
+
+def falling_below(values: Array) -> Array:
+    """Return the highest non-increasing sequence that is nowhere above, along the last axis.
+
+    Args:
+        values: Shape (..., n); after a NaN there are others only.
+
+    Example:
+        >>> falling_below(np.array([1.0, 0.7, 0.9, 0.2]))
+        array([1. , 0.7, 0.7, 0.2])
+    """
+    return np.minimum.accumulate(values, axis=-1)
+
+
+def falling_above(values: Array) -> Array:
+    """Return the lowest non-increasing sequence that is nowhere below, along the last axis.
+
+    Args:
+        values: Shape (..., n); NaN only at the end, where it stays.
+
+    Example:
+        >>> falling_above(np.array([1.0, 0.7, 0.9, 0.2]))
+        array([1. , 0.9, 0.9, 0.2])
+    """
+    return np.flip(np.fmax.accumulate(np.flip(values, axis=-1), axis=-1), axis=-1)
 
 
 def _pooled(row: Array) -> Array:

@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from confide.statistics.survival.curves import Array, at_risk, hazards_of, rate_of
+from confide.statistics.survival.curves import Array, at_risk, delayed, hazards_of, rate_of
 
 Term: TypeAlias = Callable[[Array, Array], Array]
 """φ, (..., bins), from who leave in a bin, (..., arms, bins, ways), and who are at risk in it,
@@ -114,7 +114,7 @@ def incidence_slopes(exits: Array, *, cause: int) -> Array:
 
     share, log = _log_survival(exits)
     after, past = np.cumprod(share, axis=-1), np.cumsum(log.risk, axis=-1)
-    before, past_before = _delayed(after, first=1.0), _delayed(past, first=0.0)
+    before, past_before = delayed(after, first=1.0), delayed(past, first=0.0)
     step = before * hazard(exits[..., :-1, :], at_risk(exits)[..., :-1])
     alone = slopes_apart(hazard, exits) * before
     found = _running(Slopes(own=alone.own, risk=alone.risk + step * past_before))
@@ -137,11 +137,6 @@ def _log_survival(exits: Array) -> tuple[Array, Slopes]:
     share = 1 - _hazard(exits[..., :-1, :], at_risk(exits)[..., :-1])
     share = np.where(share == 0, _ALL_GONE, share)
     return share, slopes_apart(_hazard, exits) * (-1 / share)
-
-
-def _delayed(values: Array, *, first: float) -> Array:
-    """Return what stood before each bin."""
-    return np.concatenate([np.full_like(values[..., :1], first), values[..., :-1]], axis=-1)
 
 
 def _running(of: Slopes) -> Array:

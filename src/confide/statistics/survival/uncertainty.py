@@ -15,15 +15,24 @@ number of patients, kept between those at risk and all.  Cumulative hazards get 
 place of p(1−p).  Where a number of few events is behind, the end towards none is that of a Poisson
 number (:mod:`confide.plans.estimation.rare_counts`).  A test measures the coverage.
 
+The variance knows the events that were seen, and when: of none it is 0, as if all patients had been
+followed to the end.  But what was not seen may come late, when few are left, and an event then adds
+S₋/r: it stands for one of r/S₋ patients, Peto's effective number, for the end towards more events
+[DK87].  So m is that of the curve *with one event more, the last*.  Many events outweigh it, and
+where nobody was censored r/S₋ is everybody; among few late in a follow-up it is what is known.
+
 A restricted mean is τ minus the time μ lost before the horizon τ.  Events that are spread evenly
 lose each patient a time of variance 2τμ/3 − μ², so that is the variance of one patient, over the
-effective number: with few events the derivative alone would say that nothing is uncertain.
+effective number: with few events the derivative alone would say that nothing is uncertain.  The one
+event more is where it would lose most: those of the end lose nothing.
 
 References:
     [Jae72] Jaeckel. The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11, 1972.
     [Rot78] Rothman. Estimation of confidence limits for the cumulative probability of survival in
         life table analysis. Journal of Chronic Diseases 31(8), 1978.
         https://doi.org/10.1016/0021-9681(78)90043-7
+    [DK87] Dorey, Korn. Effective sample sizes for confidence intervals for survival probabilities.
+        Statistics in Medicine 6(6), 1987. https://doi.org/10.1002/sim.4780060605
 """
 
 import math
@@ -129,6 +138,7 @@ def share_interval(
     *,
     least: Array,
     most: Array,
+    before: Array,
     level: float,
     turned: Turned = (1.0, 1.0),
 ) -> tuple[Array, Array]:
@@ -139,13 +149,15 @@ def share_interval(
         of: Its errors.
         least: Patients at risk at its time, a lower bound of their effective number.
         most: All patients, an upper bound.
+        before: Survival until then, S₋.
         level: Coverage.
         turned: Factors of the quantile downwards and upwards, see :mod:`.shown`.
     """
+    least, most = np.maximum(least, 1.0), np.maximum(most, 1.0)
+    last = 1 / np.clip(least / np.maximum(before, least / most), least, most)
     inside = np.clip(share, 0.0, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.nan_to_num(inside * (1 - inside) / of.sampling, nan=np.inf, posinf=np.inf)
-    number = np.clip(effective, np.maximum(least, 1.0), np.maximum(most, 1.0))
+    rare = np.minimum(np.minimum(inside, 1 - inside) + last, 0.5)
+    number = np.clip(rare * (1 - rare) / (of.sampling + last**2), least, most)
 
     def end(factor: Array | float, *, sign: int) -> Array:
         q2 = (of.quantile(level=level) * factor) ** 2
@@ -174,9 +186,9 @@ def hazard_interval(
     turned: Turned = (1.0, 1.0),
 ) -> tuple[Array, Array]:
     """Return the interval of a cumulative hazard, at least 0; arguments as for a share."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.nan_to_num(np.maximum(hazard, 0.0) / of.sampling, nan=np.inf, posinf=np.inf)
-    number = np.clip(effective, np.maximum(least, 1.0), np.maximum(most, 1.0))
+    least, most = np.maximum(least, 1.0), np.maximum(most, 1.0)
+    last = 1 / least  # what one event more would add
+    number = np.clip((np.maximum(hazard, 0.0) + last) / (of.sampling + last**2), least, most)
 
     def end(factor: Array | float, *, sign: int) -> Array:
         q2 = (of.quantile(level=level) * factor) ** 2
@@ -192,7 +204,14 @@ def hazard_interval(
 
 
 def lost_interval(
-    lost: Array, of: Errors, *, horizon: float, least: Array, most: Array, level: float
+    lost: Array,
+    of: Errors,
+    *,
+    horizon: float,
+    least: Array,
+    most: Array,
+    event: Array,
+    level: float,
 ) -> tuple[Array, Array]:
     """Return the interval of the mean time lost before the horizon, within [0, horizon].
 
@@ -205,12 +224,12 @@ def lost_interval(
         horizon: τ.
         least: Patients at risk at the horizon, a lower bound of their effective number.
         most: All patients, an upper bound.
+        event: What one event more would add where it adds most.
         level: Coverage.
     """
     inside = np.clip(lost, 0.0, horizon)
     spread = 2 * horizon * inside / 3 - inside**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.nan_to_num(spread / of.sampling, nan=np.inf, posinf=np.inf)
+    effective = (spread + 2 * horizon * event / 3) / (of.sampling + event**2)
     number = np.clip(effective, np.maximum(least / 2, 1.0), np.maximum(most, 1.0))
     q2 = of.quantile(level=level) ** 2
     a, b = 1 + q2 / number, -(2 * lost + 2 * horizon * q2 / (3 * number))

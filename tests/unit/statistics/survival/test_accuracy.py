@@ -265,11 +265,11 @@ def test_competing_incidences_and_hazards_are_covered(runs):
         for place in (3, 11, 23):
             inside = (band.lower <= true) & (true <= band.upper)
             assert_covers(inside[:, 0, place].mean(), runs=runs, most=0.975)
-    band = hazard_band(table, level=LEVEL)
+    band = hazard_band(table, level=LEVEL)  # which reaches to what heaped times would make of it
     true = -np.log(after)
     for place in (3, 11, 23):
         inside = (band.lower <= true) & (true <= band.upper)
-        assert_covers(inside[:, 0, place].mean(), runs=runs, most=0.975)
+        assert_covers(inside[:, 0, place].mean(), runs=runs, most=0.985)
 
 
 @pytest.mark.parametrize("runs", SIZES)
