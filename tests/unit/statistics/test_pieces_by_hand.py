@@ -1,20 +1,36 @@
 """Single functions of statistics against sums and cases that are worked out by hand."""
 
+import datetime as dt
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import cohorts
+from confide.drawing.asking import Asking
+from confide.drawing.cells import cells_of
+from confide.drawing.words import load_words
+from confide.errors import ContractError
+from confide.plans.contribution import Counted
+from confide.plans.estimation.intervals import Component
+from confide.plans.estimation.rates import RateCell, RateNoise
+from confide.privacy.unit import Entity
 from confide.statistics.count.spec import _laplace_posterior
+from confide.statistics.data_quality.spec import DataQuality
+from confide.statistics.data_quality.table import table
 from confide.statistics.histogram.figure import _is_over_time
 from confide.statistics.histogram.spec import Histogram
+from confide.statistics.incidence.spec import Incidence
 from confide.statistics.logistic.calibration import bounded
 from confide.statistics.person_time.horizon import _life_table
-from confide.statistics.shared_sections import day_number
+from confide.statistics.shared_sections import DistributionSection, day_number
 from confide.statistics.survival.comparison import log_hazard_ratio
 from confide.statistics.survival.curves import restricted_mean
+from confide.statistics.top_category.section import TopCategorySection
+from confide.tables.bound_contributions import OneEvent
+from confide.tables.expression import ColumnOf
 
 
 @pytest.mark.parametrize("raw", [-7, 0, 1, 4, 60])
@@ -82,7 +98,53 @@ def test_a_hazard_ratio_of_several_runs_is_that_of_each_of_them():
 
 
 def test_a_day_is_counted_from_the_epoch_and_none_is_none():
-    import datetime as dt
-
     assert day_number(None) is None
     assert day_number(dt.date(1970, 1, 2)) == 1
+
+
+def test_cells_of_a_distribution_are_stated_once():
+    about = {"kind": "quantiles", "id": "ages", "table": "person", "column": "age"}
+    assert DistributionSection(**about).stated_cells("quantiles") == {}
+    assert DistributionSection(**about, bins=8).stated_cells("quantiles") == {"bins": 8}
+    edges = [Fraction(0), Fraction(50)]
+    assert DistributionSection(**about, edges=edges).stated_cells("quantiles") == {
+        "edges": tuple(edges)
+    }
+    with pytest.raises(ContractError, match="quantiles 'ages' states both bins and edges"):
+        DistributionSection(**about, bins=8, edges=edges).stated_cells("quantiles")
+
+
+def test_the_error_of_a_top_category_is_in_what_is_counted():
+    about = {"kind": "top-category", "id": "top", "table": "visit", "by": ["ward"]}
+    for counted in Counted:
+        section = TopCategorySection(**about, count=counted.value)
+        assert section.error_unit(cohorts.hospital()) == counted.unit
+
+
+def test_a_table_of_data_quality_names_its_groups_where_there_is_one_beside_all():
+    asked = DataQuality(id="known", table="person", fields=("age",), by=("sex",))
+    release = cohorts.release_of(cohorts.plan_of((asked,), dataset=cohorts.hospital()))
+    asking = Asking(dataset=cohorts.hospital(), words=load_words("en"))
+    cells = cells_of(release.of("known"))
+    one = [cell for cell in cells if cell.key[2] != "male"]
+    assert [row[1] for row in table(asked, cells, asking).rows] == ["female", "male", "Overall"]
+    assert [row[1] for row in table(asked, one, asking).rows] == ["female", "Overall"]
+
+
+def test_a_rate_is_of_a_small_base_below_ten_deviations_of_its_noise():
+    asked = next(each for each in cohorts.rates() if isinstance(each, Incidence))
+    noise = (RateNoise(noise=Component(variance=4.0, step=1.0), events=0.0, base=1.0),)
+    small = [
+        asked._found(RateCell(events=3.0, base=base, noise=noise)).small
+        for base in (19.9, 20.0, 21.0)
+    ]
+    assert small == [True, False, False]
+
+
+def test_who_leaves_several_times_is_refused_unless_each_event_is_protected():
+    asked, dataset = replace(cohorts.survival_statistic(), table="visit"), cohorts.hospital()
+    axes = (ColumnOf(table="visit", column="days"),)
+    with pytest.raises(ContractError, match="could leave several times"):
+        asked._bounds(axes, dataset=dataset)
+    events = replace(dataset, unit=replace(dataset.unit, entity=Entity.EVENT))
+    assert asked._bounds(axes, dataset=events) == OneEvent()
