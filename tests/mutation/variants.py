@@ -79,10 +79,6 @@ def variants(source: str) -> Iterator[Variant]:
         if isinstance(node, ast.expr):
             now = f"({now})"
         text = "\n".join([*lines[:first], before + now + after, *lines[last + 1 :]])
-        try:
-            ast.parse(text)
-        except SyntaxError:
-            continue  # as within a formatted string
         yield Variant(
             line=node.lineno, was=was, now=other, within=within, at_import=at_import, text=text
         )
