@@ -8,14 +8,16 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 from confide.drawing.charts.vega import Chart
 from confide.version import __version__
 
 FOLDER = Path(__file__).parent / "golden" / "texts"
-_GAUGE = '[^>]*class="gauge"'  # bars of a few numbers, which belong to the words
-_PICTURES = re.compile(rf"<svg(?!{_GAUGE}).*?</svg>|<style>.*?</style>", re.DOTALL)
+_PICTURES = re.compile(r"<svg.*?</svg>|<style>.*?</style>", re.DOTALL)
+_TOLD = ("values", "domain", "text", "subtitle", "title", "field", "datum")
 _RANDOM = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
@@ -31,16 +33,27 @@ def assert_kept(name: str, text: str) -> None:
 
 
 def page_text(html: str) -> str:
-    """Return a page without its pictures and style, an element a line."""
-    return _PICTURES.sub("", html).replace("><", ">\n<")
+    """Return the words and numbers of a page, without its pictures and layout."""
+    words = re.sub(r"<[^>]*>", "\n", _PICTURES.sub("", html))
+    return "\n".join(line.strip() for line in unescape(words).splitlines() if line.strip())
 
 
 def chart_text(chart: Chart) -> str:
-    """Return the specification of a figure, a part a line; numbers have nine digits."""
-    whole = json.loads(
-        json.dumps(chart.to_dict()), parse_float=lambda text: float(f"{float(text):.9g}")
-    )
-    return json.dumps(whole, indent=1, ensure_ascii=False)
+    """Return the data, words and domains of a figure, one a line, without its layout."""
+    return "\n".join(number_text(each) for each in _told(chart.to_dict()))
+
+
+def _told(part: object) -> Iterator[object]:
+    match part:
+        case dict():
+            for name, each in part.items():
+                if name in _TOLD:
+                    yield {name: each}
+                if name not in {"values", "domain"}:
+                    yield from _told(each)
+        case list() | tuple():
+            for each in part:
+                yield from _told(each)
 
 
 def number_text(value: object) -> str:

@@ -29,7 +29,7 @@ def test_the_figure_of_an_attack_has_its_points_and_the_bound_of_the_claim(words
         Attacked(model="in-rounds", points=((0.01, 0.0005), (0.01, 0.001), (1.0, 1.0))),
     ]
     drawn = membership_chart(attacked, epsilon=1.0, delta=1e-6, words=words)
-    assert_kept("report/membership.json", chart_text(drawn))
+    assert_kept("report/membership.txt", chart_text(drawn))
 
 
 def test_the_figure_of_leaving_patients_out_has_noise_and_bias_of_each_number(words):
@@ -41,7 +41,7 @@ def test_the_figure_of_leaving_patients_out_has_noise_and_bias_of_each_number(wo
     )
     worst = Outcome(shares=3, noise=8.49, missing=(), rmse=1234.56)
     drawn = left_out_chart(year, found, worst=worst, words=words)
-    assert_kept("report/left-out.json", chart_text(drawn))
+    assert_kept("report/left-out.txt", chart_text(drawn))
 
 
 @pytest.fixture(scope="module")
@@ -71,4 +71,4 @@ def test_every_word_of_the_report_of_a_survey_is_the_one_that_was_read(survey, w
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_figure_of_a_question_has_its_shares_in_per_cent(survey, words, place):
     drawn = survey_page.chart(survey.found[place], words=words)
-    assert_kept(f"report/survey-{place}.json", chart_text(drawn))
+    assert_kept(f"report/survey-{place}.txt", chart_text(drawn))

@@ -58,4 +58,4 @@ def test_every_word_about_a_policy_is_the_one_that_was_read(policies, name, comm
 @pytest.mark.parametrize("name", ["policy", "conflict", "gaussian", "gaussian-met"])
 def test_the_figure_of_a_policy_has_the_numbers_that_were_read(policies, name, words):
     drawn = chart(solve(read_policy(policies[name])), words=words)
-    assert_kept(f"policy/figure-{name}.json", chart_text(drawn))
+    assert_kept(f"policy/figure-{name}.txt", chart_text(drawn))

@@ -16,4 +16,4 @@ def test_beliefs_are_moved_by_the_odds_of_each_window_and_the_ends_stay():
     )
     losses = [PureDP(epsilon=Fraction(1)), PureDP(epsilon=Fraction(2000))]
     drawn = _curves(losses, names=["this release", "all time"], scribe=scribe)
-    assert_kept("legal/beliefs.json", chart_text(drawn))
+    assert_kept("legal/beliefs.txt", chart_text(drawn))
