@@ -99,6 +99,13 @@ class Stream:
         except ValueError:
             self._stream = None
 
+    def close(self) -> None:
+        """Hand on what was written; it is the process's and stays open.
+
+        A library that logs to it, as absl does, takes it for its own and closes it at the end.
+        """
+        self.flush()
+
     def isatty(self) -> bool:
         """Return whether a person reads along."""
         return self._stream is not None and self.lost is None and self._stream.isatty()

@@ -43,5 +43,5 @@ def test_the_median_whose_interval_is_open_above_is_shown_from_its_lower_end(tmp
         for line in confide("show", "out", "--only", "c").out.splitlines()
         if "median survival" in line
     ]
-    assert "beyond the horizon" in median
+    assert "upper end open" in median
     assert "from " in median

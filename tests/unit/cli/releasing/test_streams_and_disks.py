@@ -1,5 +1,6 @@
 """A release is charged before its last word is printed: no stream, disk or odd file makes it a bug."""
 
+import io
 import json
 import os
 import shutil
@@ -8,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from command_line import confide
+<<<<<<< HEAD:tests/unit/cli/releasing/test_streams_and_disks.py
 from real_command import fresh, run
+=======
+from confide.cli.streams import Stream
+from real_command import fresh
+>>>>>>> truth:tests/unit/cli/test_streams_and_disks.py
 from small_clinic import make_clinic
 
 RUN = ("run", "study.yaml", "--out", "release")
@@ -183,3 +189,12 @@ def test_a_certificate_with_an_odd_value_anywhere_is_refused_and_no_bug(released
         done = confide("verify", folder, "-q")
         assert done.code in (FAILED, 7), (at, done)
         assert "bug" not in done.err, at
+
+
+def test_a_library_that_closes_the_stream_it_logged_to_leaves_it_open_and_says_nothing():
+    below = io.StringIO()
+    stream = Stream(below)
+    stream.write("first, ")
+    stream.close()
+    stream.write("and then")
+    assert below.getvalue() == "first, and then"

@@ -123,7 +123,7 @@ def test_a_plan_says_measurements_that_are_alike_once(tmp_path, monkeypatch):
     clinic.study.write_text(
         f"study: {{id: s}}\nstatistics:\n  - {curve}\nspend: {{at-most: {{epsilon: 1}}}}\n"
     )
-    ran = confide("plan", clinic.study)
+    ran = confide("plan", clinic.study, "--why")
     assert ran.code == 0
     assert ran.out.count("The counts before and after") == 1
     assert "(12 times)" in " ".join(ran.out.split())
