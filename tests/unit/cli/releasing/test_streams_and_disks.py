@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from command_line import confide
-<<<<<<< HEAD:tests/unit/cli/releasing/test_streams_and_disks.py
-from real_command import fresh, run
-=======
 from confide.cli.streams import Stream
-from real_command import fresh
->>>>>>> truth:tests/unit/cli/test_streams_and_disks.py
+from real_command import fresh, run
 from small_clinic import make_clinic
 
 RUN = ("run", "study.yaml", "--out", "release")
