@@ -42,6 +42,13 @@ def test_what_is_spent_is_rounded_up_and_a_cap_that_is_full_does_not_look_passed
     assert used_of(whole + Fraction(1, 10**9), cap=whole) > limit_of(whole)
 
 
+@pytest.mark.parametrize("cap", CAPS)
+def test_a_release_that_fills_a_cap_does_not_look_larger_than_it(cap):
+    before, amount, after, shown = line_texts(line(cap, before=0, amount=cap))
+    assert before == "0"
+    assert amount == after == shown
+
+
 def test_plan_and_ledger_print_a_limit_as_the_policy_does(tmp_path):
     clinic = make_clinic(tmp_path / "clinic")
     planned = " ".join(confide("plan", clinic.study).out.split())

@@ -34,7 +34,7 @@ def line_texts(line: ChargeLine) -> tuple[str, str, str, str]:
     cap = limit_of(line.cap, digits=_digits(line.scope))
     return (
         amount_text(used_of(line.before, cap=line.cap), scope=line.scope),
-        amount_text(line.amount, scope=line.scope),
+        amount_text(used_of(line.amount, cap=line.cap), scope=line.scope),
         amount_text(used_of(line.after, cap=line.cap), scope=line.scope),
         amount_text(cap, scope=line.scope),
     )
