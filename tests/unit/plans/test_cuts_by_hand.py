@@ -138,3 +138,21 @@ def test_a_quantile_of_rows_below_ten_deviations_of_all_noise_is_flagged(rows, f
         of=dataset().table("participants").column("pressure").domain(),
     )
     assert found.flags == flags
+
+
+def test_a_window_reaches_over_the_noise_of_both_rounds_and_that_of_the_sample():
+    reach = window_reach(3.0, second=0.7, cells=10, rows=401.0, q=0.3)
+    sampled = 0.3 * 1.96 * 1.96 * 401 * 0.3 * 0.7
+    parts = (1.64 * 3) ** 2 + (2 * 0.7) ** 2 * 10 / 4 + sampled
+    assert reach == pytest.approx(math.sqrt(parts))
+
+
+def test_a_quantile_stands_at_equal_steps_where_the_first_round_has_nobody():
+    first = RoundCounts(edges=(0, 10, 20, 21), counts=(10_000, 0, 0), weight=1, upper=20)
+    second = RoundCounts(edges=(0, 10, 20, 21), counts=(0, 10_000, 0), weight=1, upper=20)
+    rounds = Rounds(first=first, second=second, even=(0, 10, 21))
+    assert rounds._point(second.ranked(NOISE, q=0.5, level=0.95)) == 14
+
+
+def test_few_steps_between_two_edges_are_all_cut():
+    assert _cut((10, 12, 14), (0.0, 5.0, 6.0), low=0, high=2, cells=6) == [10, 11, 12, 13, 14]

@@ -13,7 +13,7 @@ import cohorts
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.canonical import LARGEST_JSON, canonical_bytes, decode
-from confide.plans.cell_means import _balance
+from confide.plans.cell_means import _balance, _ratio
 from confide.plans.choices import NAME, chosen
 from confide.plans.cuts.layout import _root
 from confide.plans.estimation.chi_squared import chi_squared_tail
@@ -23,12 +23,16 @@ from confide.plans.estimation.pooled import PooledColumn
 from confide.plans.estimation.pooled import count as pooled_count
 from confide.plans.estimation.pooled import share as pooled_share
 from confide.plans.estimation.rare_counts import MOST, least_mean, least_means
-from confide.plans.estimation.rates import RateCell, standardized
-from confide.plans.estimation.weighted_sums import WeightSums, _ends, drowned
+from confide.plans.estimation.rates import RateCell, pooled, standardized
+from confide.plans.estimation.weighted_sums import WeightSums, _ends, drowned, spread_of_share
+from confide.plans.growth import growing_question
 from confide.plans.mechanisms import keyed
 from confide.plans.periods import completed
+from confide.plans.pricing.allocate import forecast
+from confide.plans.pricing.calibrate_to_error import IntervalWidth, met
 from confide.plans.reuse import Earlier, Same, Summed, answer
 from confide.plans.soundness.coarse_times import coarse_time_notes
+from confide.plans.soundness.cuts import groups_of_a_patient
 from confide.plans.soundness.empty_cells import _truth
 from confide.plans.soundness.small_cells import _covers
 from confide.plans.soundness.soundness import require_sound
@@ -95,6 +99,8 @@ def test_who_has_no_category_is_in_none_of_those_that_are_asked_for():
     assert _truth(women, {}) is None
     assert [_truth(women, {cohorts.SEX: (k, k)}) for k in (0, 1)] == [True, False]
     assert _truth(women, {cohorts.SEX: (0, 1)}) is None
+    some = IsIn(of=cohorts.AGE, values=(25, 90))
+    assert [_truth(some, {cohorts.AGE: part}) for part in ((20, 60), (30, 60))] == [None, False]
 
 
 def test_a_statistic_that_was_measured_before_names_its_sources_in_order():
@@ -162,6 +168,8 @@ def test_a_noun_is_read_where_one_of_several_may_stand_or_nothing():
     assert decode(hint, None, names=names) is None
     with pytest.raises(ContractError, match="Unknown kind 'Middle'"):
         decode(hint, {"is": "Middle", "number": 3}, names=names)
+    with pytest.raises(ContractError, match="Expected a Left"):
+        decode(Left, {"is": "Right", "number": 3}, names=names)
 
 
 @pytest.mark.parametrize("degrees", range(1, 8))
@@ -203,6 +211,8 @@ def test_every_stratum_has_a_weight():
     cell = RateCell(events=10, base=1000, noise=())
     with pytest.raises(ValueError, match="shorter"):
         standardized([cell, cell], weights=[1.0], persons=False, sampled=True, level=0.95)
+    with pytest.raises(ValueError, match="shorter"):
+        pooled([cell, cell], weights=[1.0])
 
 
 def test_rows_that_are_not_there_are_put_in_the_middle_of_the_bounds():
@@ -211,6 +221,13 @@ def test_rows_that_are_not_there_are_put_in_the_middle_of_the_bounds():
     found = _balance(0, 2 * reach, noises=[Component(variance=1.0)], of=of, level=0.95, least=10)
     assert found.share.value == pytest.approx((2 + 8 / 2) / 10)
     assert found.rows == 2
+
+
+def test_a_mean_of_no_rows_may_be_anywhere_between_the_bounds():
+    of = cohorts.person_table().column("systolic").domain()
+    noises = [Component(variance=1.0)] * 2
+    found = _ratio(0, 0, noises=noises, of=of, level=0.95, least=0).share
+    assert (found.value, found.lower, found.upper) == (None, 0.0, 1.0)
 
 
 def test_a_choice_names_candidates_that_there_are_and_no_others():
@@ -279,3 +296,35 @@ def test_a_total_of_a_column_covers_the_numbers_of_that_column():
     assert not _covers(total, ("age", "mean", "men"))
     assert not _covers(("sex", "", "women"), ("age", "mean", "women"))
     assert not _covers(("women",), ("men",))
+
+
+def test_the_width_of_an_interval_is_twice_its_half():
+    plan = plan_of(COUNT)
+    expected = forecast(plan, COUNT)
+    assert met(IntervalWidth(width=Fraction(2 * expected.half_width)), expected)
+    assert not met(IntervalWidth(width=Fraction(1.99 * expected.half_width)), expected)
+
+
+def test_rows_of_a_patient_lie_in_as_many_groups_as_vary_within_a_patient():
+    plan = plan_of(COUNT, cohorts.wards_statistic())
+    person, wards = (each.aggregate for each in plan.measurements)
+    assert groups_of_a_patient(person, dataset=plan.dataset) == 1
+    assert groups_of_a_patient(wards, dataset=plan.dataset) == len(cohorts.WARDS)
+
+
+def test_a_growing_question_is_the_same_of_the_next_snapshot():
+    plan = plan_of(COUNT)
+    later = replace(plan, dataset=replace(plan.dataset, snapshot="2026-11-30"))
+    other = replace(plan, dataset=replace(plan.dataset, lineage="south-ehr"))
+    assert growing_question(later) == growing_question(plan) != growing_question(other)
+
+
+def test_the_sampling_variance_of_a_share_is_that_of_its_weighted_parts():
+    def of(total, squares):
+        noise = Component(variance=0.0)
+        return WeightSums(total=total, squares=squares, number=100.0, reach=10, noise=noise)
+
+    linear = (0.75**2 * 200 + 0.25**2 * 90) / (0.25 * 0.75)
+    assert spread_of_share(of(20.0, 200.0), of(60.0, 90.0)) == pytest.approx(linear)
+    assert spread_of_share(of(0.0, 0.0), of(60.0, 90.0)) == 90
+    assert spread_of_share(of(20.0, 200.0), of(0.0, 0.0)) == 200

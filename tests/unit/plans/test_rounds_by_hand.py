@@ -7,16 +7,33 @@ import numpy as np
 import pytest
 
 import cohorts
+from confide.plans.rounds.classes import gaussian_shares, pairs
 from confide.plans.rounds.descent import Walk
 from confide.plans.rounds.late_rounds import _NODES
-from confide.plans.rounds.level_events import _covariates, _Events, _judged
+from confide.plans.rounds.level_events import (
+    _covariates,
+    _Events,
+    _judged,
+    _Levels,
+    _Measured,
+    _told,
+)
+from confide.plans.rounds.link import mean_table
 from confide.plans.rounds.marginal import NODES, WEIGHTS, rare_start
-from confide.plans.rounds.model_fit import dispersion
+from confide.plans.rounds.model_estimates import (
+    FEW_EVENTS,
+    STOPPED,
+    TOO_FEW,
+    Published,
+    forecast_of,
+)
+from confide.plans.rounds.model_fit import ModelFit, dispersion
 from confide.plans.rounds.score_bins import SHARES, _one, deviates
-from confide.plans.rounds.whitening import Whitened, whitened
+from confide.plans.rounds.shrinkage import pooled
+from confide.plans.rounds.whitening import Whitened, possible, whitened
 from confide.statistics import LogisticRegression
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import UNIT, terms
+from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, Family, terms
 
 HOSPITAL = cohorts.hospital()
 MODEL = next(each for each in cohorts.every_statistic() if isinstance(each, LogisticRegression))
@@ -131,3 +148,126 @@ def test_what_two_places_of_an_interval_say_is_exact_for_cubes():
     places = np.array(_NODES)
     means = [float((places**power).mean()) for power in range(4)]
     assert means == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+
+
+def test_a_matrix_is_drawn_to_a_model_by_noise_in_the_units_of_the_model():
+    told = []
+
+    def all_kept(values, random):
+        told.append(random)
+        return np.ones(len(values))
+
+    model, measured = np.diag([2.0, 4.0]), np.array([[3.0, 0.5], [0.5, 5.0]])
+    found = pooled(measured, model=model, noise=0.5, least=0.05, kept=all_kept)
+    assert found == pytest.approx(measured)
+    assert told == [pytest.approx(0.25 * (1 / 4 + 1 / 8 + 1 / 8 + 1 / 16))]
+
+
+def fit_of(*, usable=True, stopped=False, scarce=False):
+    one, none = np.ones(1), np.zeros(1, dtype=bool)
+    return ModelFit(
+        coefficients=2 * one,
+        sampling=0.75 * one,
+        noise=0.25 * one,
+        predicting=1.5 * one,
+        drowned=0 * one,
+        few=none,
+        scarce=np.array([scarce]),
+        short=none,
+        rows=100.0,
+        usable=usable,
+        stopped=stopped,
+    )
+
+
+def test_a_coefficient_is_flagged_by_what_is_wrong_with_it_and_by_nothing_else():
+    published = Published(statistic="m", ratio="odds ratio", level=0.95)
+
+    def flags(**of):
+        estimates = published.of_term(fit_of(**of), 0, key=("age",), step=(1.0, "1"), slope=True)
+        return [each.flags for each in estimates]
+
+    assert flags() == [(), (), ()]
+    assert flags(scarce=True) == [(FEW_EVENTS,), (FEW_EVENTS,), ()]
+    assert flags(usable=False, scarce=True) == [(TOO_FEW,)] * 3
+    assert flags(stopped=True) == [(STOPPED,)] * 3
+
+
+def test_a_coefficient_is_shown_with_all_its_error():
+    published = Published(statistic="m", ratio="odds ratio", level=0.95)
+    ratio, log_ratio, predicting = published.of_term(
+        fit_of(), 0, key=("age",), step=(3.0, "1"), slope=True
+    )
+    assert (log_ratio.value, log_ratio.standard_error) == (6.0, 3.0)
+    assert log_ratio.upper == pytest.approx(6 + 3 * 1.959964)
+    assert ratio.value == pytest.approx(math.exp(6))
+    assert predicting.value == 4.5
+
+
+def test_half_of_the_errors_of_a_normal_law_are_within_two_thirds_of_a_deviation():
+    late = SCALE.rounds - SCALE.early
+    noise = 1000 * SCALE.gradients[-1] * UNIT * RESIDUAL
+    found = forecast_of(50.0, noise=noise, scale=SCALE, level=0.95, note="")
+    assert found.half_width == pytest.approx(1.959964 * 20 / math.sqrt(late), rel=1e-4)
+    assert found.median_error == pytest.approx(0.67449 * 20 / math.sqrt(late), rel=1e-3)
+
+
+def test_events_are_scarce_within_a_deviation_of_what_both_sources_leave():
+    one = np.ones(3)
+    levels = _Levels(terms=[1, 2], along=np.eye(3), share=one, weight=0.8 * one, curved=0.5 * one)
+
+    def scarce(measured):
+        of = _Measured(
+            measured=np.array(measured),
+            noise=2 * one,
+            gradients=np.zeros((2, 3)),
+            gradient_noise=1.5 * one,
+            shares=np.full((2, 3), 0.25),
+            slope=np.full((2, 3), 0.6),
+            used=np.array(measured),
+            whole=60.0,
+        )
+        return _told(levels, of, one=1.0).scarce.tolist()
+
+    precise = 1 / 4, 1 / 100  # of a guess of twenty, half of it off
+    late = 0.6 * math.sqrt(2) / 2 * 1.5 / 0.8
+    end = 30 + math.hypot(2 / math.sqrt(sum(precise)), late)
+    least = (end / 2 * sum(precise) - 20 * precise[1]) / precise[0]
+    assert scarce([least - 0.01, least + 0.01, least + 5]) == [True, False, False]
+
+
+def test_a_mean_is_tabled_for_each_of_a_thousand_and_twenty_four_steps():
+    table = mean_table(Family.LOGISTIC)
+    assert len(table) == 32 * 1024
+    assert table[16 * 1024 + 2047] == round(RESIDUAL / (1 + math.exp(-2047.5 / 1024)))
+
+
+def test_pairs_of_classes_share_their_chances_over_gaussian_terms():
+    assert pairs(3) == [(0, 1), (0, 2), (1, 2)]
+    theta = np.array([[0.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-0.5, 0.4, -0.8]])
+    z = np.random.default_rng(3).normal(size=(300_000, 3))
+    z[:, 0] = 1
+    powers = np.exp(z @ theta.T)
+    shares = powers / powers.sum(axis=1, keepdims=True)
+    found = gaussian_shares(theta).curvature()
+    for each, (a, b) in zip(found, pairs(3), strict=True):
+        weight = shares[:, a] * shares[:, b]
+        assert each == pytest.approx((z * weight[:, None]).T @ z / len(z), abs=0.003)
+
+
+def test_a_step_of_a_model_whose_terms_tell_nothing_begins_at_the_share_of_the_outcome():
+    at, left = rare_start(np.zeros(3), np.array([-490.0, 3.0, -3.0]), rows=1000, least=3)
+    assert at == pytest.approx([math.log(0.01 / 0.99), 0, 0], abs=1e-6)
+    assert left == pytest.approx([0.0, 3.0, -3.0], abs=1e-6)
+
+
+def test_answers_are_cut_to_twice_what_rows_can_add_up_to_and_ten_deviations_of_noise():
+    wild = np.full(SCALE.length, 1e30)
+    cut = possible(wild, rows=100.0, scale=SCALE, sigma=7.0)
+    first = SCALE.opening
+    most = 2 * 100.0 * math.sqrt(SCALE.terms) * UNIT * RESIDUAL
+    assert cut[first] == pytest.approx(most * SCALE.gradients[0] + 70)
+    late = first + SCALE.early * SCALE.gradient + SCALE.curved + SCALE.spread
+    assert cut[late - 1] == 1e30  # of curvature and spread
+    assert cut[late] == pytest.approx(most * SCALE.gradients[-1] + 70)
+    assert np.array_equal(possible(-wild, rows=100.0, scale=SCALE, sigma=7.0), -cut)
