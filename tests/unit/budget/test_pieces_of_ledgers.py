@@ -1,5 +1,6 @@
 """Single parts of a ledger at their edges."""
 
+import io
 import os
 import sys
 from dataclasses import replace
@@ -13,7 +14,8 @@ from confide.budget.accounts.lost_terms import _lower, is_fixed
 from confide.budget.accounts.rolling import Rolling
 from confide.budget.chain.chain import SignedHead
 from confide.budget.chain.readings import Moment, Readings
-from confide.budget.chain.signatures import workers_here
+from confide.budget.chain.signatures import read_frame, workers_here, write_frame
+from confide.budget.growth import Growth, Step
 from confide.budget.integrity.anchor_line import _are_known
 from confide.budget.integrity.export import unlike
 from confide.budget.integrity.lost_rows import Branch, _lineages
@@ -31,8 +33,8 @@ from confide.errors import (
 )
 from confide.privacy.amount import Amount
 from confide.privacy.unit import Entity
-from ledger_policies import uncapped
-from ledgers import LINEAGE, HandClock, open_ledger, released, request, terms
+from ledger_policies import cap, policy, uncapped
+from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, request, terms
 
 
 def test_terms_are_fixed_once_anything_was_charged_or_a_policy_holds():
@@ -184,3 +186,53 @@ def test_what_somebody_counted_when_going_on_was_not_read_for_free(counted, read
     )
     branch = Branch(fork=0, heads=heads, before=(None, heads[0]), known=None, since=0)
     assert _lineages(branch, fork=Book(), counted=counted) == (read, free)
+
+
+def test_a_policy_that_is_adopted_bounds_what_counters_hold_from_then_on(tmp_path):
+    ledger = open_ledger(tmp_path, clock=HandClock())
+    ledger.register(uncapped())
+    counters = ledger._journal.book.account(LINEAGE).counters
+    assert counters["lifetime"].cap is None
+    ledger.desk.adopt(LINEAGE, policy=policy(cap("life", "patient", "lifetime", "0.5")))
+    assert ledger._journal.book.account(LINEAGE).counters["lifetime"].cap == 5 * TENTH
+    ledger.close()
+
+
+def test_no_officer_went_on_with_another_hash_key_in_a_new_ledger(tmp_path):
+    ledger = open_ledger(tmp_path, clock=HandClock())
+    ledger.register(terms())
+    assert ledger.desk.consent.hash_key_was_replaced() is False
+    ledger.close()
+
+
+def test_a_growing_release_that_ended_says_why_before_anything_else():
+    growth = Growth(opened=1, lineage="n", question="f" * 64, busy=7)
+    step = Step(question="f" * 64, start=0, stop=1)
+    assert growth.problem(step, lineage="n") == "entry 7 is at it"
+    lost = growth.lost().problem(step, lineage="n")
+    assert lost == "it ended: rows of the ledger were lost"
+
+
+def test_a_text_for_a_worker_is_sent_at_once():
+    sent = io.BytesIO()
+    pipe = io.BufferedWriter(sent)
+    write_frame(pipe, b"asked")
+    assert read_frame(io.BytesIO(sent.getvalue())) == b"asked"
+    pipe.close()
+
+
+def test_half_a_row_of_a_transaction_that_failed_is_forgotten_with_it(tmp_path):
+    ledger = open_ledger(tmp_path, clock=HandClock())
+    ledger.register(terms())
+    journal, head = ledger._journal, ledger.head()
+
+    def fail():
+        with journal.transaction():
+            journal._half = True
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert journal._half is False
+    assert ledger.head() == head
+    ledger.close()

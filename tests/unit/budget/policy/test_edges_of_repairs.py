@@ -57,3 +57,14 @@ def test_errors_a_thousand_times_as_large_are_no_repair(factor, found):
     made = single_repairs(policy, found=each_year, spent=NOTHING)
     after = [float(repair.after) for repair in made if repair.change is Change.ERRORS]
     assert after == pytest.approx(found, rel=1e-6)
+
+
+def test_periods_are_merged_where_all_of_them_promise_the_same():
+    policy = textbook(caps=(ANNUAL,))
+    changes = [each.change for each in solve(policy).repairs]
+    assert Change.MERGE in changes
+    *others, last = policy.releases
+    finer = replace(last, utility=utility(last.id, at_most="0.099"))
+    changes = [each.change for each in solve(replace(policy, releases=(*others, finer))).repairs]
+    assert changes
+    assert Change.MERGE not in changes
