@@ -139,7 +139,6 @@ def inspect(
             "The ledger's tables are missing or empty, though the anchor knows them "
             f"({len(lines)} rows)."
         )
-        _note_lost(found, heads=_heads(lines), hashes=hashes)
         return found
     copies = len(found.differences)  # what comes from here on is of the head and the anchor
     found.differences.extend(head_differences(store, found.book, public_key=public_key))
