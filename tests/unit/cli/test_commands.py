@@ -116,7 +116,7 @@ def test_plan_shows_sensitivity_noise_error_cost_caps_and_odds_without_the_data(
     monkeypatch.setenv("COLUMNS", "160")  # so that no phrase is broken over two lines
     clinic = make_clinic(tmp_path)
     (tmp_path / "patients.csv").unlink()
-    ran = confide("plan", clinic.study)
+    ran = confide("plan", clinic.study, "--why")
     assert ran.code == 0
     for word in ("diabetes: The count", "1 patient", "discrete Gaussian", "±20 patients (95 %)"):
         assert word in ran.out
