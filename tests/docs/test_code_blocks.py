@@ -24,6 +24,7 @@ WITH_CODE = [
     if any(b.language in RUN for b in blocks(page)) and name_of(page) not in ELSEWHERE
 ]
 NEEDS = {
+    "docs/how-to/compare-and-export.md": ("docx",),
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
     "docs/how-to/pate.md": ("sklearn",),
