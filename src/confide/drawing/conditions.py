@@ -113,16 +113,14 @@ def _declared(of: Expression, dataset: Dataset, words: Words) -> str:
 def _joined(
     parts: tuple[Predicate, ...], *, joint: str, dataset: Dataset, words: Words, brief: bool
 ) -> str:
-    known = []
-    for part in parts:
-        text = condition_text(part, dataset=dataset, words=words, brief=brief)
-        if text and not _is_one(part):
-            known.append((text, words.say("condition.group", condition=text)))
-        elif text:
-            known.append((text, text))
+    texts = [condition_text(part, dataset=dataset, words=words, brief=brief) for part in parts]
+    known = [(part, text) for part, text in zip(parts, texts, strict=True) if text]
     if len(known) == 1:
-        return known[0][0]
-    return words.say(joint).join(grouped for _, grouped in known)
+        return known[0][1]
+    return words.say(joint).join(
+        text if _is_one(part) else words.say("condition.group", condition=text)
+        for part, text in known
+    )
 
 
 def _is_one(part: Predicate) -> bool:

@@ -23,19 +23,22 @@ class Shown:
     numbers: int
     notes: tuple[str, ...] = ()
 
+    @property
+    def number_columns(self) -> range:
+        """Which columns are numbers, and stand at the right."""
+        return range(self.text_columns, self.text_columns + self.numbers)
+
     def __repr__(self) -> str:
         lines = (self.head, *self.rows)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        ends = (self.text_columns, self.text_columns + self.numbers)
 
         def cell(text: str, place: int) -> str:
-            number = ends[0] <= place < ends[1]
+            number = place in self.number_columns
             return text.rjust(widths[place]) if number else text.ljust(widths[place])
 
         told = ["  ".join(cell(text, i) for i, text in enumerate(line)).rstrip() for line in lines]
         return "\n".join((*told, *self.notes))
 
     def _repr_html_(self) -> str:
-        numbers = range(self.text_columns, self.text_columns + self.numbers)
-        body = rows_of_texts(self.head, self.rows, numbers=numbers)
+        body = rows_of_texts(self.head, self.rows, numbers=self.number_columns)
         return tag("div", body, [tag("p", note) for note in self.notes])

@@ -62,7 +62,6 @@ def _tables(tables: "Sequence[ShownTable]") -> None:
 
 def _laid_out(shown: "Shown", *, title: str) -> None:
     """Print a table as the report has it."""
-    right = range(shown.text_columns, shown.text_columns + shown.numbers)
-    table(shown.head, shown.rows, title=title, right=right)
+    table(shown.head, shown.rows, title=title, right=shown.number_columns)
     for note in shown.notes:
         say(f"  {note}")

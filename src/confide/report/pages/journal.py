@@ -88,7 +88,7 @@ def word_document(release: "Release", *, words: Words) -> bytes:
             cells = grid.add_row().cells
             for place, text in enumerate(row):
                 cells[place].text = text
-                if place >= table.text_columns and place < table.text_columns + table.numbers:
+                if place in table.number_columns:
                     cells[place].paragraphs[0].alignment = 2  # to the right
         for note in (*table.notes, _privacy(release, words=words)):
             document.add_paragraph(note)
@@ -115,10 +115,8 @@ def _privacy(release: "Release", *, words: Words) -> str:
 
 
 def _float(name: str, title: str, *, table: Shown, release: "Release", words: Words) -> str:
-    last = table.text_columns + table.numbers
-    columns = "".join(
-        "r" if table.text_columns <= place < last else "l" for place in range(len(table.head))
-    )
+    sides = ("r" if place in table.number_columns else "l" for place in range(len(table.head)))
+    columns = "".join(sides)
     lines = [_row(table.head), r"\midrule", *(_row(row) for row in table.rows)]
     notes = " ".join((*table.notes, _privacy(release, words=words)))
     return "\n".join(

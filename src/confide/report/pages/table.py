@@ -188,8 +188,7 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
     letters = sum(max(map(len, column)) for column in columns_of)
     dense = len(table.head) > _DENSE or letters > _LETTERS
     kind = "table shown dense" if dense else "table shown"
-    last = table.text_columns + table.numbers
-    columns = range(table.text_columns, last)
+    columns = table.number_columns
     body = rows_of_texts(table.head, table.rows[:most], numbers=columns, id=name, class_=kind)
     notes = list(table.notes)
     if len(table.rows) > most:
