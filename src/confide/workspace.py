@@ -83,8 +83,8 @@ class Workspace:
         Raises:
             ContractError: If a spec does not suit the data set or the errors need more.
         """
-        of = self.declared.dataset
-        return priced(statistics, dataset=of, epsilon=epsilon, rho=rho, study=study)
+        of = self.declared
+        return priced(statistics, declared=of, epsilon=epsilon, rho=rho, study=study)
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
         """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""

@@ -10,6 +10,7 @@ the chain, by the statement that adds to the counter, and by a ``CHECK`` of the 
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from confide.budget.accountant import Accountant
@@ -40,7 +41,7 @@ from confide.budget.ledger import (
 )
 from confide.budget.ledger_reading import LedgerReading
 from confide.budget.lengths import require_reason
-from confide.budget.policy.counters import ROLLING, Occasion, shares
+from confide.budget.policy.counters import ROLLING, Occasion
 from confide.budget.refusals import (
     burned,
     exhausted,
@@ -63,6 +64,7 @@ from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
+from confide.privacy.measure import LedgerMeasure, Mixed
 
 
 class ChainedLedger(LedgerReading):
@@ -117,6 +119,9 @@ class ChainedLedger(LedgerReading):
                 if is_policys(account, terms=terms, charged=charged) or account.terms == terms:
                     return
                 if charged:
+                    terms = terms.in_orders_of(account.terms)
+                    if terms == account.terms:
+                        return
                     require_terms(account.terms, new=terms)
                 if account.awaited.versions:  # whose terms these are
                     require_same_terms(account.terms, new=terms)
@@ -264,6 +269,7 @@ class ChainedLedger(LedgerReading):
         """Return the answer to a request; what it records is in the open transaction."""
         account = self._journal.book.account(request.lineage)
         require_same_terms(account.terms, new=request)
+        request = self._in_lanes(request, measure=account.terms.measure)
         number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
@@ -286,6 +292,13 @@ class ChainedLedger(LedgerReading):
             self._record(request, kind="refused", when=when, charges=(), under=under)
             return refusal
         return self._grant(request, when=when, under=under)
+
+    def _in_lanes(self, request: ChargeRequest, *, measure: LedgerMeasure) -> ChargeRequest:
+        """Return a request with what it costs in the lanes of a mixed lineage."""
+        if not isinstance(measure, Mixed) or not request.amount.nano:
+            return request
+        cost = self._recompute(request.events_json, measure=request.measure, mixed=measure)
+        return replace(request, amount=replace(request.amount, lanes=cost.lanes))
 
     def _charged_year(self, account: Account) -> int:
         """Return the year that is charged now; refuse one that nobody opened, if any is capped."""
@@ -329,7 +342,8 @@ class ChainedLedger(LedgerReading):
         under: int,
     ) -> int:
         """Add the row of a request, granted or refused, and return its number."""
-        fields = row_fields(request, when=when, charges=charges, under=under)
+        measure = self._journal.book.account(request.lineage).terms.measure
+        fields = row_fields(request, measure=measure, when=when, charges=charges, under=under)
         event = self._journal.append(kind, owner=self._journal.store.owner, **fields)
         self._journal.store.write_request(self._journal.held(event.number).entry)
         return event.number
@@ -366,18 +380,21 @@ class ChainedLedger(LedgerReading):
         """Add to the database's counters, which must then agree with the book."""
         lineage, book = held.entry.lineage, self._journal.book
         spent, account = book.spent(lineage), book.account(lineage)
-        for scope, units in shares(held.entry.amount, when=held.when).items():
+        full = False
+        for scope, units in account.shares(held.entry.amount, when=held.when).items():
             if scope not in spent or (sign < 0 and account.has_left(scope, when=held.when)):
                 continue
-            if account.counters[scope].is_full:  # by lines of the anchor; takes nothing off
-                self._journal.store.write_counters(book)
-                return
+            if account.counters[scope].is_full:  # for good: it takes nothing off
+                full = True
+                continue
             self._journal.store.add_spent(
                 lineage=lineage,
                 scope=scope,
                 units=sign * units,
                 expect=spent[scope],
             )
+        if full:
+            self._journal.store.write_counters(book)
 
     def _stored(self, held: Held, *, withheld_too: bool = False) -> StoredRelease:
         """Return an answer as it was stored."""

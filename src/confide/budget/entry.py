@@ -7,12 +7,13 @@ exact ever reaches the ledger.
 import enum
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from confide.budget.growth import Step
 from confide.privacy.amount import Amount
-from confide.privacy.measure import Measure
+from confide.privacy.measure import LedgerMeasure, Measure
 
 
 class Scope(enum.Enum):
@@ -68,6 +69,8 @@ class Charge:
         after: Spent after.
         cap: The most.
         cap_id: Name of the cap in the policy; "" for the caps of dataset.yaml.
+        order: Of a mixed ledger that has room at its order: that order, at which all is counted.
+        epsilon: The ε that the cap lets be lost, of a mixed ledger.
     """
 
     scope: Scope
@@ -77,6 +80,8 @@ class Charge:
     after: int
     cap: int
     cap_id: str = ""
+    order: int = 0
+    epsilon: int | None = None
 
     @property
     def name(self) -> str:
@@ -173,7 +178,11 @@ class StoredRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeSpent:
-    """Use of one cap, in grid units; ``cap`` and ``remaining`` are ``None`` when it is open."""
+    """Use of one cap, in grid units; ``cap`` and ``remaining`` are ``None`` when it is open.
+
+    In a mixed ledger they are those of the lane of ``order``, for a cap on ``epsilon``; ``pure`` is
+    what the lane of pure events holds.
+    """
 
     scope: Scope
     period: str
@@ -181,6 +190,41 @@ class ScopeSpent:
     cap: int | None
     remaining: int | None
     cap_id: str = ""
+    order: int = 0
+    epsilon: int | None = None
+    pure: int | None = None
+
+    def in_pure(self) -> "ScopeSpent | None":
+        """Return the use of the lane of pure events; None where it is closed, or there is none."""
+        if self.pure is None or self.epsilon is None or self.pure > self.epsilon:
+            return None
+        left = self.epsilon - self.pure
+        return replace(self, used=self.pure, cap=self.epsilon, remaining=left, order=0)
+
+    def roomier(self) -> "ScopeSpent":
+        """Return the use of the lane with more room."""
+        pure = self.in_pure()
+        return self if pure is None else max(pure, self, key=_room)
+
+    def charged(self, amount: Amount) -> "tuple[ScopeSpent, int]":
+        """Return the lane in which an amount would be charged, and how much it is there."""
+        if self.scope is Scope.LIFETIME_DELTA:
+            return self, amount.atto
+        lanes = amount.lanes
+        if lanes is None:
+            return self.roomier(), amount.nano
+        if self.scope is Scope.RELEASE:
+            return self, lanes.alone
+        pure, in_order = self.in_pure(), lanes.at(self.order)
+        if pure is not None and lanes.pure is not None:
+            fits = lanes.pure <= (pure.remaining or 0)
+            if fits or in_order > (self.remaining or 0):
+                return pure, lanes.pure
+        return self, in_order
+
+
+def _room(use: ScopeSpent) -> Fraction:
+    return Fraction(use.remaining or 0, use.cap or 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +255,7 @@ class Spent:
     """
 
     lineage: str
-    measure: Measure
+    measure: LedgerMeasure
     scopes: tuple[ScopeSpent, ...]
     years: tuple[YearSpent, ...] = ()
     delta: int = 0

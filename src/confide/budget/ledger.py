@@ -23,7 +23,7 @@ References:
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from confide.budget.chain.chain import Chain, Signer
@@ -46,7 +46,7 @@ from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import Amount, require_units
-from confide.privacy.measure import Measure
+from confide.privacy.measure import MEASURES, LedgerMeasure, Measure, Mixed
 from confide.privacy.unit import Entity
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ __all__ = [
     "StoredRelease",
 ]
 
-TERMS = tuple(tuple(each.value for each in of) for of in (Entity, Adjacency, Measure))
-"""What a lineage may have, by name: units, adjacencies and measures."""
+TERMS = (*("|".join(each.value for each in of) for of in (Entity, Adjacency)), MEASURES)
+"""What a lineage may have, by name: units, adjacencies and measures, as regular expressions."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LINEAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
@@ -125,7 +125,7 @@ class LedgerTerms:
     lineage: str
     unit: Entity
     adjacency: Adjacency
-    measure: Measure
+    measure: LedgerMeasure
     caps: Caps | None
 
     def __post_init__(self) -> None:
@@ -138,6 +138,16 @@ class LedgerTerms:
     def names(self) -> tuple[str, str, str]:
         """Unit, adjacency and measure: what the amounts of this lineage are of."""
         return self.unit.value, self.adjacency.value, self.measure.value
+
+    def in_orders_of(self, other: "LedgerTerms") -> "LedgerTerms":
+        """Return terms in the orders of others, if both are of mixed ledgers at the same δ.
+
+        A ledger keeps its orders, whatever became of its caps.
+        """
+        ours, theirs = self.measure, other.measure
+        if isinstance(ours, Mixed) and isinstance(theirs, Mixed) and ours.atto == theirs.atto:
+            return replace(self, measure=theirs)
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

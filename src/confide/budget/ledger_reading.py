@@ -37,7 +37,7 @@ class LedgerReading:
         with self._journal.transaction():
             account = self._journal.book.account(terms.lineage)
             if self._journal.book.is_charged(terms.lineage):
-                require_same_terms(account.terms, new=terms)
+                require_same_terms(account.terms, new=terms.in_orders_of(account.terms))
 
     def spent(
         self, lineage: str, *, project: str | None = None, analyst: str | None = None

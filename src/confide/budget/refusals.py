@@ -34,7 +34,7 @@ from confide.errors import (
     PolicyError,
 )
 from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
-from confide.privacy.measure import Measure
+from confide.privacy.measure import Measure, letter_in
 
 _LAST_DAY = "9998-12-31"  # of which a day 365 days later has a date
 
@@ -56,6 +56,7 @@ def refused_by(charge: Charge, *, account: Account) -> BudgetExhaustedError:
     """
     delta = charge.scope is Scope.LIFETIME_DELTA
     letter, per_one = ("δ", ATTO) if delta else (account.terms.measure.letter, NANO)
+    letter = letter_in(charge.order, letter=letter)
     left, name = charge.cap - charge.before, charge.cap_id or charge.scope.value
     available = available_on(charge, account=account)
     return BudgetExhaustedError(
@@ -296,6 +297,13 @@ def _way_out(charge: Charge, *, left: int, available: str) -> str:
         nothing = "Nothing is left under this cap"
         return f"{nothing}; {later}." if later and charge.cap_id else f"{nothing}."
     ask = "Ask for no more than what remains"
+    if charge.order and charge.epsilon is not None:
+        rho = decimal_text(left // charge.order, per_one=NANO)
+        of = decimal_text(charge.epsilon, per_one=NANO)
+        ask = (
+            f"Not everything was pure under this cap of ε={of}, so losses count at order "
+            f"{charge.order}. {ask}, which is ρ={rho}"
+        )
     if charge.scope is Scope.RELEASE:
         return f"{ask}: a larger error, or fewer statistics."
     return f"{ask}, or {later}." if later else f"{ask}."

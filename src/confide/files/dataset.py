@@ -5,10 +5,10 @@ See docs/reference/dataset.md; the JSON Schema is generated from the models here
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -28,11 +28,13 @@ from confide.files.texts import Counting, Exact, Positive, Section, beside, read
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
 from confide.plans.plan import Plan
+from confide.plans.pricing.choice import Year
 from confide.privacy.accounting.concentrated import rho_for
+from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import atto, nano
+from confide.privacy.amount import ATTO, NANO, atto, nano
 from confide.privacy.exact import Number
-from confide.privacy.measure import Measure
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer
 from confide.tables.schema import Dataset
@@ -71,9 +73,20 @@ class ProtectsSection(Section):
 class AccountingSection(Section):
     """How losses add up, and δ."""
 
-    measure: Measure
+    measure: Measure | Literal["mixed"]
     delta: Exact = Fraction(0)
     selection_delta: Exact | None = None
+    releases_a_year: Counting | None = None
+
+
+def is_mixed(section: AccountingSection) -> bool:
+    """Return whether the ledger takes plans of either measure."""
+    return section.measure == "mixed"
+
+
+def planned_in(section: AccountingSection) -> Measure:
+    """Return the measure of plans that say nothing else; both are tried in a mixed ledger."""
+    return section.measure if isinstance(section.measure, Measure) else Measure.ZCDP
 
 
 class AmountSection(Section):
@@ -134,6 +147,7 @@ class DeclaredDataset:
         ledger: Where the budget is kept.
         anchor: File of signed heads; None for the one in the workspace folder.
         policy: What the file under ``policy`` says; None where there are ``caps``.
+        releases_a_year: How many releases are to fit into a year of a mixed ledger.
     """
 
     dataset: Dataset
@@ -148,6 +162,7 @@ class DeclaredDataset:
     ledger: Place = field(default_factory=SQLitePlace)
     anchor: Path | None = None
     policy: Policy | None = None
+    releases_a_year: int | None = None
 
     def issuer(self) -> Issuer:
         """Return who issues certificates of it."""
@@ -175,9 +190,33 @@ class DeclaredDataset:
             lineage=self.dataset.lineage,
             unit=self.dataset.unit.entity,
             adjacency=self.dataset.adjacency,
-            measure=self.dataset.measure,
+            measure=self.measure,
             caps=self.caps,
         )
+
+    @property
+    def measure(self) -> LedgerMeasure:
+        """In what its ledger counts; orders of a mixed one are the best for its caps."""
+        if not self.dataset.mixed or self.caps is None:
+            return self.dataset.measure
+        delta, caps = self.dataset.delta - self.dataset.selection_delta, self.caps
+        yearly, lifetime = (
+            MixedCap.of(Fraction(cap, NANO), delta=delta).order
+            for cap in (caps.calendar_year or caps.lifetime, caps.lifetime)
+        )
+        return Mixed(atto=atto(delta), yearly=yearly, lifetime=lifetime)
+
+    def year(self) -> Year | None:
+        """Return what a mixed ledger gives a year; None of another."""
+        measure, caps = self.measure, self.caps
+        if not isinstance(measure, Mixed) or caps is None:
+            return None
+        cap = MixedCap(
+            epsilon=Fraction(caps.calendar_year or caps.lifetime, NANO),
+            delta=Fraction(measure.atto, ATTO),
+            order=measure.yearly if caps.calendar_year else measure.lifetime,
+        )
+        return Year(measure=measure, cap=cap, releases=self.releases_a_year or 1)
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -233,14 +272,21 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     if selection is None and policy is not None:
         selection = policy.selection_delta
     if selection is None:
-        selection = accounting.delta / 2 if accounting.measure is Measure.ZCDP else accounting.delta
+        pure = accounting.measure is Measure.PURE
+        selection = accounting.delta if pure else accounting.delta / 2
+    if accounting.releases_a_year is not None and not is_mixed(accounting):
+        raise ContractError(
+            f"{path.name}: accounting → releases-a-year says which noise is chosen under mixed.",
+            hint="Leave it out, or write measure: mixed.",
+        )
     dataset = Dataset(
         id=file.dataset.id,
         lineage=file.dataset.lineage,
         snapshot=file.dataset.snapshot,
         unit=PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id),
         adjacency=file.protects.adjacency,
-        measure=accounting.measure,
+        measure=planned_in(accounting),
+        mixed=is_mixed(accounting),
         delta=accounting.delta,
         selection_delta=selection,
         population_at_most=file.population_at_most,
@@ -264,6 +310,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         dataset=dataset,
         source=source,
         caps=None if file.caps is None else _caps(file.caps, dataset=dataset),
+        releases_a_year=accounting.releases_a_year,
         organisation=file.issuer.organisation,
         contact=file.issuer.contact,
         base=path.parent,
@@ -316,11 +363,18 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
         return None
     policy = read_policy(beside(file.policy, of=path))
     protects, accounting = file.protects, file.accounting
+    if is_mixed(accounting):
+        raise ContractError(
+            f"{path.name}: accounting → measure: mixed has caps in this file, and no policy yet.",
+            hint="Write caps: {lifetime: {epsilon: 4}, calendar-year: {epsilon: 1}}; or measure: "
+            f"{policy.measure.value}, as in {file.policy}.",
+        )
+    measure = planned_in(accounting)
     selection = accounting.selection_delta
     pairs = {
         "protects → unit": (protects.unit.value, policy.unit.value),
         "protects → adjacency": (protects.adjacency.value, policy.adjacency.value),
-        "accounting → measure": (accounting.measure.value, policy.measure.value),
+        "accounting → measure": (measure.value, policy.measure.value),
         "accounting → selection-delta": (
             str(policy.selection_delta if selection is None else selection),
             str(policy.selection_delta),
@@ -340,11 +394,19 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
 def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
     """Return an amount of a file in 1e-9 of the data set's measure, rounded down.
 
-    Under zcdp an ε is read at the declared δ less the δ kept for key selection.
+    Under zcdp an ε is read at the declared δ less the δ kept for key selection; so it is under
+    mixed, at the order that is the best for a release of that ε.
 
     Raises:
         ContractError: If it names no amount, or one of another measure.
     """
+    if dataset.mixed and section.rho is not None:
+        raise ContractError(
+            f"{place}: expected an amount in ε, as everything is under measure: mixed.",
+            hint="Write {epsilon: 1}.",
+        )
+    if dataset.mixed and section.epsilon is not None and dataset.measure is Measure.ZCDP:
+        return _mixed_rho(section.epsilon, dataset=dataset, place=place)
     match section.epsilon, section.rho, dataset.measure:
         case Fraction() as epsilon, None, Measure.PURE:
             return nano(epsilon)
@@ -358,6 +420,15 @@ def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
                 f"{place}: expected one amount in the measure {dataset.measure.value}.",
                 hint="Write {epsilon: 1}, or {rho: 0.02} under zcdp.",
             )
+
+
+def _mixed_rho(epsilon: Fraction, *, dataset: Dataset, place: str) -> int:
+    """Return the most ρ of a release, in 1e-9, that costs a mixed ledger no more than ε."""
+    cap = MixedCap.of(epsilon, delta=dataset.delta - dataset.selection_delta)
+    found = cap.budget // cap.order
+    if found < 1:
+        raise ContractError(f"{place}: no ρ is as little as this ε.", hint="Write a larger ε.")
+    return found
 
 
 def asked_nano(epsilon: Number | None, rho: Number | None, *, dataset: Dataset) -> int | None:
@@ -375,6 +446,9 @@ def asked_nano(epsilon: Number | None, rho: Number | None, *, dataset: Dataset) 
 
 
 def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:
+    if dataset.mixed:  # caps are ε, whichever measure a plan is in
+        dataset = replace(dataset, measure=Measure.PURE)
+
     def optional(amount: AmountSection | None, place: str) -> int | None:
         return None if amount is None else amount_nano(amount, dataset=dataset, place=place)
 

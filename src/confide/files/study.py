@@ -10,7 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from confide.errors import ContractError, UnknownNameError, concerning, in_file
+from confide.errors import (
+    ContractError,
+    UnknownNameError,
+    UnsupportedError,
+    concerning,
+    in_file,
+)
 from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, with_conditions
@@ -25,6 +31,7 @@ from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.choice import Chosen, measured_in, planned_by
 from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate
@@ -89,20 +96,58 @@ class StudyFile(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredStudy:
-    """What study.yaml says, and the data set it is about."""
+class AskedIn:
+    """What a study asks, as it is read for one measure.
 
-    study: Study
+    Attributes:
+        dataset: In that measure.
+        asks: Statistics with what each may spend.
+        nano: The most that all may cost, in 1e-9; None where each names an error.
+    """
+
+    dataset: Dataset
     asks: tuple[Ask, ...]
     nano: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredStudy:
+    """What study.yaml says, and the data set it is about.
+
+    Attributes:
+        study: Why.
+        asked: What is asked of the data set; in each measure that it can be planned in.
+        declared: The data set.
+        file: Name of study.yaml.
+    """
+
+    study: Study
+    asked: tuple[AskedIn, ...]
     declared: DeclaredDataset
     file: str
 
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """The statistics, with what each may spend."""
+        return self.asked[0].asks
+
     def plan(self) -> Plan:
         """Return the priced plan."""
-        dataset = self.declared.dataset
+        return self.chosen().taken.plan
+
+    def chosen(self) -> Chosen:
+        """Return the priced plan, beside the one in the other measure of a mixed ledger."""
+        found = {each.dataset.measure: each for each in self.asked}
+
+        def make(dataset: Dataset) -> Plan:
+            asked = found.get(dataset.measure)
+            if asked is None:
+                raise UnsupportedError("The study has no form in this measure.")
+            return make_plan(asked.asks, study=self.study, dataset=dataset, nano=asked.nano)
+
         with in_file(self.file):
-            return make_plan(self.asks, study=self.study, dataset=dataset, nano=self.nano)
+            dataset, year = self.declared.dataset, self.declared.year()
+            return planned_by(make, dataset=dataset, year=year)
 
 
 def read_study(
@@ -133,25 +178,35 @@ def _read(path: Path, *, declared: DeclaredDataset | None, period: str | None) -
     file = read_section(StudyFile, value, name=path.name)
     if declared is None:
         declared = read_dataset(beside(file.dataset, of=path))
-    dataset = declared.dataset
-    nano = None
-    if file.spend is not None:
-        nano = amount_nano(file.spend.at_most, dataset=dataset, place="spend → at-most")
-    cohorts = {name: cohort.where for name, cohort in file.cohorts.items()}
     repeats = file.study.period
     about = file.study.model_dump(exclude={"period", "supersedes"})
     about["supersedes"] = superseded(file.study.supersedes, of=path)
     about["small_cells"] = _small_cells(file.small_cells)
     study = named_study(about, section=repeats, period=period)
+    asked, problem = [], None
+    for dataset in measured_in(declared.dataset):
+        try:
+            asked.append(_asked(file, dataset=dataset, period=study.period))
+        except (ContractError, UnsupportedError) as no_form:
+            problem = problem or no_form
+    if not asked:
+        raise problem or ContractError("The study asks for nothing.", hint="Add a statistic.")
+    return DeclaredStudy(study=study, asked=tuple(asked), declared=declared, file=path.name)
+
+
+def _asked(file: StudyFile, *, dataset: Dataset, period: str) -> AskedIn:
+    """Return what a file asks of a data set of one measure."""
+    nano = None
+    if file.spend is not None:
+        nano = amount_nano(file.spend.at_most, dataset=dataset, place="spend → at-most")
+    cohorts = {name: cohort.where for name, cohort in file.cohorts.items()}
     asks = [read_ask(section, cohorts=cohorts, dataset=dataset) for section in file.statistics]
-    return DeclaredStudy(
-        study=study,
+    return AskedIn(
+        dataset=dataset,
         asks=tuple(
-            _cut(ask, section=repeats, period=study.period, dataset=dataset) for ask in asks
+            _cut(ask, section=file.study.period, period=period, dataset=dataset) for ask in asks
         ),
         nano=nano,
-        declared=declared,
-        file=path.name,
     )
 
 

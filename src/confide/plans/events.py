@@ -22,7 +22,7 @@ References:
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -35,10 +35,11 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, decode, encode
 from confide.privacy.accounting.concentrated import epsilon_at
+from confide.privacy.accounting.mixed import Use, cost
 from confide.privacy.accounting.sampled_gaussian import SampledSteps, sampled_epsilon, sampled_rho
-from confide.privacy.amount import Amount
+from confide.privacy.amount import Amount, InLanes
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
+from confide.privacy.measure import Measure, Mixed
 
 _MECHANISMS = {
     kind.__name__: kind
@@ -101,6 +102,17 @@ class PrivacyEvent:
     def nats(self, measure: Measure) -> Fraction:
         """Return ε under ``pure``, ρ under ``zcdp``; raises as they do."""
         return self.epsilon() if measure is Measure.PURE else self.rho()
+
+    @property
+    def use(self) -> Use:
+        """What lanes of a mixed ledger charge for."""
+        if self.rate < 1:
+            return Use(loss=_steps(self))
+        if isinstance(self.mechanism, DiscreteGaussian):
+            return Use(loss=ZeroConcentratedDP(rho=self.rho()))
+        uses, epsilon = self._pure()
+        chooses = isinstance(self.mechanism, SetSelection | Peeling)
+        return Use(loss=PureDP(epsilon=epsilon), chooses=chooses, count=uses)
 
     @property
     def delta(self) -> Fraction:
@@ -261,12 +273,13 @@ def _measured(event: PrivacyEvent) -> Json:
     return body
 
 
-def recompute(text: str, *, measure: Measure) -> Amount:
+def recompute(text: str, *, measure: Measure, mixed: Mixed | None = None) -> Amount:
     """Return what stored events charge, by the theorems alone, rounded up.
 
     Args:
         text: As stored beside a charge.
         measure: Of the charge.
+        mixed: That of the ledger, if it takes charges of both: what they cost in its lanes.
 
     Raises:
         ContractError: If the text is not one that is stored beside a charge, or of another measure.
@@ -289,7 +302,23 @@ def recompute(text: str, *, measure: Measure) -> Amount:
         raise ContractError("The stored events of a charge cannot be read.")
     if not events:
         return Amount(nano=0)
-    return Amount.of(total_loss(events, measure=measure, delta=delta))
+    amount = Amount.of(total_loss(events, measure=measure, delta=delta))
+    return amount if mixed is None else replace(amount, lanes=in_lanes(events, measure=mixed))
+
+
+def in_lanes(events: Sequence[PrivacyEvent], *, measure: Mixed) -> InLanes:
+    """Return what events cost a mixed ledger; the δ of key selections is charged beside it.
+
+    Raises:
+        UnsupportedError: If a choice is made where no reach is known, or samples are taken of
+            anything but Gaussian noise.
+
+    Example:
+        >>> count = PrivacyEvent(mechanism=DiscreteLaplace(scale=Fraction(2)), l1=1, l2_squared=1)
+        >>> in_lanes((count,), measure=Mixed(atto=10**12, yearly=9, lifetime=4))
+        InLanes(alone=500000000, pure=500000000, ordered=((4, 354345219), (9, 440741379)))
+    """
+    return cost([each.use for each in events], measure=measure)
 
 
 def _stored(event: Json) -> PrivacyEvent:

@@ -15,10 +15,10 @@ References:
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import Self, assert_never
 
 from confide.errors import InvalidParameterError
 from confide.privacy.exact import Number, exact
@@ -35,16 +35,66 @@ LARGEST = 2**62  # spent + amount then stays inside SQLite's 64-bit integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InLanes:
+    """What a release costs a mixed ledger, in 1e-9 nats.
+
+    Attributes:
+        alone: The least ε of a cap at the ledger's δ that admits it by itself.
+        pure: Σε of its events; None if one of them is not pure.
+        ordered: Σd at each order of the ledger, by order.
+    """
+
+    alone: int
+    pure: int | None
+    ordered: tuple[tuple[int, int], ...]
+
+    def at(self, order: int) -> int:
+        """Return Σd at an order of the ledger."""
+        return dict(self.ordered)[order]
+
+    @property
+    def closing(self) -> int:
+        """What a lane of pure events holds more: all that it ever can, if one is not pure."""
+        return LARGEST if self.pure is None else self.pure
+
+    def covers(self, other: Self) -> bool:
+        """Return whether ``other`` costs at most this in each lane."""
+        costs = (*other.ordered, (0, other.alone), (1, other.closing))
+        return {order for order, _ in self.ordered} == {
+            order for order, _ in other.ordered
+        } and all(
+            cost <= {0: self.alone, 1: self.closing, **dict(self.ordered)}[order]
+            for order, cost in costs
+        )
+
+    def to_fields(self) -> dict[str, str]:
+        """Return it as it stands in the chain."""
+        pure = {} if self.pure is None else {"pure": str(self.pure)}
+        ordered = {str(order): str(units) for order, units in self.ordered}
+        return {"alone": str(self.alone), **pure, **ordered}
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, str]) -> Self:
+        """Return what :meth:`to_fields` wrote."""
+        rest = dict(fields)
+        alone, pure = int(rest.pop("alone")), rest.pop("pure", None)
+        ordered = sorted((int(order), int(units)) for order, units in rest.items())
+        return cls(alone=alone, pure=None if pure is None else int(pure), ordered=tuple(ordered))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
     """What a plan or a release costs, or what is left, in the measure of its ledger.
 
     Attributes:
         nano: ε or ρ in units of 1e-9; 0 only for a step of a release that was charged before.
         atto: δ in units of 1e-18; at least 0.
+        lanes: What it costs a mixed ledger; None of another, and of what costs nothing.
     """
 
     nano: int
     atto: int = 0
+    lanes: InLanes | None = None
 
     def __post_init__(self) -> None:
         require_units("nano", self.nano, least=0)
@@ -83,7 +133,11 @@ class Amount:
 
     def covers(self, other: "Amount") -> bool:
         """Return whether ``other`` is at most this amount, in both parts."""
-        return other.nano <= self.nano and other.atto <= self.atto
+        if other.nano > self.nano or other.atto > self.atto:
+            return False
+        if self.lanes is None or other.lanes is None:
+            return self.lanes is other.lanes
+        return self.lanes.covers(other.lanes)
 
     def text(self, measure: Measure) -> str:
         """Return the amount in the measure's letter.

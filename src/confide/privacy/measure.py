@@ -1,13 +1,21 @@
 """The accounting measure: in what the losses of a ledger add up.
 
-*Privacy:* under ``PURE`` ε adds (basic composition); under ``ZCDP`` ρ adds [BS16, lem. 1.7].
+*Privacy:* under ``PURE`` ε adds (basic composition); under ``ZCDP`` ρ adds [BS16, lem. 1.7].  A
+*mixed* ledger takes plans of both: each event counts at what it costs at public orders, and as pure
+ε while everything is pure (:mod:`confide.privacy.accounting.mixed`).
 
 References:
     [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
         https://arxiv.org/abs/1605.02065
+    [Mir17] Mironov. Rényi differential privacy. CSF 2017. https://arxiv.org/abs/1702.07476
 """
 
 import enum
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from confide.errors import InvalidParameterError
 
 
 class Measure(enum.Enum):
@@ -20,3 +28,84 @@ class Measure(enum.Enum):
     def letter(self) -> str:
         """The Greek letter of this measure."""
         return "ε" if self is Measure.PURE else "ρ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixed:
+    """The measure of a ledger that takes plans of either: caps are ε at one δ.
+
+    A ledger keeps its orders for life: one that is chosen once answers were seen is not covered.
+
+    Attributes:
+        atto: That δ, in 1e-18; without what is kept for selections of keys.
+        yearly: Whole order, at least 2, in which caps by year or by 365 days count.
+        lifetime: The same of caps over the life of the ledger.
+    """
+
+    atto: int
+    yearly: int
+    lifetime: int
+
+    def __post_init__(self) -> None:
+        for name, least in (("atto", 1), ("yearly", 2), ("lifetime", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise InvalidParameterError(f"Expected {name} ≥ {least}, got {value!r}.")
+
+    @property
+    def letter(self) -> str:
+        """The Greek letter of its caps."""
+        return "ε"
+
+    @property
+    def value(self) -> str:
+        """What it is called in the ledger.
+
+        Example:
+            >>> Mixed(atto=10**12, yearly=9, lifetime=4).value
+            'mixed/1000000000000/9/4'
+        """
+        return f"mixed/{self.atto}/{self.yearly}/{self.lifetime}"
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The orders, each once."""
+        return tuple(sorted({self.yearly, self.lifetime}))
+
+
+def letter_in(order: int, *, letter: str) -> str:
+    """Return the letter of an amount that is counted at an order: ε(a) of Rényi DP [Mir17].
+
+    Example:
+        >>> letter_in(9, letter="ε"), letter_in(0, letter="ρ")
+        ('ε(9)', 'ρ')
+    """
+    return f"ε({order})" if order else letter
+
+
+LedgerMeasure: TypeAlias = Measure | Mixed
+"""In what a ledger counts."""
+
+_MIXED = re.compile(r"mixed/([1-9][0-9]{0,17})/([1-9][0-9]{0,12})/([1-9][0-9]{0,12})", re.ASCII)
+MEASURES = "|".join([*(each.value for each in Measure), _MIXED.pattern.replace("(", "(?:")])
+"""What the measure of a ledger is called, as a regular expression."""
+
+
+def measure_of(text: str) -> LedgerMeasure:
+    """Return the measure of a ledger by its name.
+
+    Raises:
+        ValueError: If there is none of this name.
+        InvalidParameterError: If an order is below 2.
+
+    Example:
+        >>> measure_of("zcdp")
+        <Measure.ZCDP: 'zcdp'>
+        >>> measure_of("mixed/1000000000000/9/4").orders
+        (4, 9)
+    """
+    found = _MIXED.fullmatch(text)
+    if found is None:
+        return Measure(text)
+    atto, yearly, lifetime = map(int, found.groups())
+    return Mixed(atto=atto, yearly=yearly, lifetime=lifetime)

@@ -19,7 +19,8 @@ from confide.tables.schema import Dataset
 def told_in_epsilon(refusal: BudgetExhaustedError, *, plan: Priced) -> BudgetExhaustedError:
     """Return a refusal in ρ with the ε of dataset.yaml beside it."""
     dataset = plan.dataset
-    if dataset.measure is not Measure.ZCDP or refusal.cap == Scope.LIFETIME_DELTA.value:
+    is_rho = dataset.measure is Measure.ZCDP and not dataset.mixed
+    if not is_rho or refusal.cap == Scope.LIFETIME_DELTA.value:
         return refusal
 
     def epsilon(rho: Fraction) -> str:

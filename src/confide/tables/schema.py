@@ -304,6 +304,7 @@ class Dataset:
         population: Public planning number of patients, where known; bounds δ.
         spines: Declared areas within areas.
         patients: Caps of a patient that are kept by leaving patients out; none leaves nobody out.
+        mixed: Whether the ledger takes plans of either measure; then ``measure`` is that of a plan.
         tables: Declared tables.
         per_patient: Declared values, one per patient, from that patient's own rows.
         derived: Declared bins and calendar parts.
@@ -324,6 +325,7 @@ class Dataset:
     population: int | None = None
     spines: tuple[Spine, ...] = ()
     patients: tuple[PatientCap, ...] = ()
+    mixed: bool = False
 
     def __post_init__(self) -> None:
         names = [table.name for table in self.tables]
@@ -347,6 +349,11 @@ class Dataset:
             raise InvalidParameterError("Expected 1 ≤ population-at-most ≤ 1e12.")
         if self.population is not None and not 1 <= self.population <= self.population_at_most:
             raise InvalidParameterError("Expected 1 ≤ population ≤ population-at-most.")
+        if self.mixed and self.selection_delta >= self.delta:
+            raise ContractError(
+                "Accounting in mixed needs a delta above selection-delta.",
+                hint='Write accounting: {measure: mixed, delta: "1e-6"}.',
+            )
         require_delta(self.delta, population=self.population)
 
     def keeps_one_row(self, name: str) -> bool:

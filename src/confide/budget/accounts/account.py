@@ -2,7 +2,9 @@
 
 *Privacy:* every charge is added to every counter it falls under, whether or not that cap is set, so
 that a cap set later knows what came before.  Counters that no cap has asked for yet are kept by the
-book alone; those that one has are in the database and the anchor too, and stay there.
+book alone; those that one has are in the database and the anchor too, and stay there.  In a mixed
+ledger each has a twin for pure events, and a charge is admitted where one of the two has room: the
+other has no cap meanwhile.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from confide.budget.accounts.awaited import NOTHING, Awaited
 from confide.budget.accounts.counter import Counter, charge_of
-from confide.budget.accounts.file_caps import caps_of_file
+from confide.budget.accounts.file_caps import held_by_file
 from confide.budget.accounts.rolling import Rolling
 from confide.budget.ledger import Charge, LedgerTerms
 from confide.budget.policy.adoption import Adopted
@@ -24,7 +26,10 @@ from confide.budget.policy.counters import (
     Occasion,
     counter_name,
     group_of,
+    is_pure,
     kind_of,
+    order_of,
+    pure_twin,
     shares,
     window_of,
     year_of,
@@ -32,6 +37,7 @@ from confide.budget.policy.counters import (
 from confide.budget.policy.policy import Policy, Window
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import LARGEST, Amount
+from confide.privacy.measure import Mixed
 
 
 @dataclass(slots=True)
@@ -93,15 +99,15 @@ class Account:
         if vouched and year > self.vouched:
             self.vouched = year
         self.year = year
-        for name in (counter_name(YEAR, when=Occasion(year=year)), LIFETIME, DELTA):
-            self.counters.setdefault(name, Counter())
+        self._keep_always()
         self._let_hold()
 
     def set_terms(self, terms: LedgerTerms) -> None:
         """Take terms whose caps hold until a policy is adopted."""
         had, self.terms = self.has_year_caps, terms
+        self._keep_always()
         if self.policy is None:
-            self.caps = () if terms.caps is None else caps_of_file(terms.caps)
+            self.caps = held_by_file(terms)
         self._join_years(had=had)
         self._let_hold()
 
@@ -159,7 +165,7 @@ class Account:
 
     def add(self, amount: Amount, *, when: Occasion, sign: int = 1) -> None:
         """Add ``amount`` to every counter that it falls under, or take it off again."""
-        for name, units in shares(amount, when=when).items():
+        for name, units in self.shares(amount, when=when).items():
             if window_of(kind_of(name)) == ROLLING:
                 start = self._counter(name).start
                 self.rolling.add(name, sign * units, epoch=when.epoch, start=start)
@@ -168,8 +174,8 @@ class Account:
             counter = self._counter(name)
             if not counter.is_full:
                 counter.spent = min(LARGEST, counter.spent + sign * units)
-        if sign < 0:  # a cap that was lowered below what was spent holds again
-            self._let_hold()
+        if sign < 0 or isinstance(self.terms.measure, Mixed):
+            self._let_hold()  # again, if one was lowered below what was spent; or another lane
 
     def count_anew(self, amount: Amount, *, when: Occasion) -> Occasion:
         """Let an earlier charge count in rolling windows as if it were made now.
@@ -183,7 +189,7 @@ class Account:
         """
         if when.epoch == self.rolling.epoch:
             return when
-        for name, units in shares(amount, when=when).items():
+        for name, units in self.shares(amount, when=when).items():
             if window_of(kind_of(name)) == ROLLING and units:
                 self.rolling.move(name, units, epoch=when.epoch)
                 held = min(LARGEST, self.rolling.held(name))
@@ -204,6 +210,7 @@ class Account:
             self.raise_spent(name, units=int(units))
         for group, units in anyone.items():
             self.raise_everybody(group, units=int(units))
+        self._let_hold()
 
     def raise_spent(self, name: str, *, units: int) -> int:
         """Count at least ``units`` as spent; a cap below that leaves nothing.
@@ -274,17 +281,44 @@ class Account:
 
         A free step states the caps as they stand.
         """
-        free, added = not amount.nano, shares(amount, when=when)
+        free, added = not amount.nano, self.shares(amount, when=when)
         charges = []
         for cap in self.caps:
             if cap.kind == RELEASE:
                 if not free:
-                    charges.append(charge_of(RELEASE, amount.nano, Counter(), cap))
+                    alone = amount.nano if amount.lanes is None else amount.lanes.alone
+                    charges.append(charge_of(RELEASE, alone, Counter(), cap))
                 continue
             name = counter_name(cap.kind, when=when)
             if added[name] or (free and cap.kind != DELTA):
-                charges.append(charge_of(name, added[name], self.holds(name), cap))
+                charges.append(self._charge(name, added, cap))
         return tuple(charges)
+
+    def shares(self, amount: Amount, *, when: Occasion) -> dict[str, int]:
+        """Return the grid units that a charge adds to each counter."""
+        return shares(amount, when=when, measure=self.terms.measure)
+
+    def _charge(self, name: str, added: Mapping[str, int], cap: HeldCap) -> Charge:
+        """Return what a charge does to a counter: in a mixed ledger, in the lane that has room."""
+        in_order = charge_of(name, added[name], self.holds(name), cap)
+        if cap.epsilon is None:
+            return in_order
+        twin = pure_twin(name)
+        in_pure = charge_of(
+            name, added[twin], self.holds(twin), replace(cap, units=cap.epsilon), at_least=False
+        )
+        in_order = replace(in_order, order=self.order(cap.kind), epsilon=cap.epsilon)
+        in_pure = replace(in_pure, epsilon=cap.epsilon)
+        if in_pure.after <= in_pure.cap:
+            return in_pure
+        is_pure_so_far = in_pure.before <= in_pure.cap and added[twin] < LARGEST
+        fits = in_order.after <= in_order.cap
+        return in_pure if is_pure_so_far and not fits else in_order
+
+    def order(self, kind: str) -> int:
+        """Return the order in which caps of a kind count; 0 in a ledger of one measure."""
+        measure = self.terms.measure
+        return order_of(kind, measure=measure) if isinstance(measure, Mixed) else 0
 
     def has_left(self, name: str, *, when: Occasion) -> bool:
         """Return whether a charge has left a counter, because its window is over."""
@@ -333,13 +367,38 @@ class Account:
         return where[name]
 
     def _let_hold(self) -> None:
-        """Give every counter that may still be charged the tightest of the caps on its kind."""
+        """Give every counter that may still be charged the tightest of the caps on its kind.
+
+        Of the two counters of a mixed ledger, the one whose lane holds has it: that of pure events
+        while they are within ε.
+        """
         tightest: dict[str, int] = {}
         for cap in self.caps:
             tightest[cap.kind] = min(cap.units, tightest.get(cap.kind, cap.units))
+            if cap.epsilon is not None:
+                twin = pure_twin(cap.kind)
+                tightest[twin] = min(cap.epsilon, tightest.get(twin, cap.epsilon))
         for name, counter in self.counters.items():
             if year_of(name) in {None, self.year}:
-                counter.set_cap(tightest.get(kind_of(name)))
+                counter.set_cap(
+                    tightest.get(kind_of(name)) if self._holds_here(name, tightest) else None
+                )
+
+    def _holds_here(self, name: str, tightest: Mapping[str, int]) -> bool:
+        """Return whether it is this counter of two that a cap bounds now."""
+        pure = name if is_pure(name) else pure_twin(name)
+        cap = tightest.get(kind_of(pure))
+        return cap is None or (self.holds(pure).spent <= cap) == is_pure(name)
+
+    def _keep_always(self) -> None:
+        """Keep the counters that every ledger has in the database."""
+        year = counter_name(YEAR, when=Occasion(year=self.year))
+        names = [year, LIFETIME, DELTA]
+        if isinstance(self.terms.measure, Mixed):
+            names += [pure_twin(year), pure_twin(LIFETIME)]
+        self.kept.update(map(kind_of, names))
+        for name in names:
+            self.counters.setdefault(name, Counter())
 
     def _join_years(self, *, had: bool) -> None:
         """Count years that ended by the clock alone with the one that is open.

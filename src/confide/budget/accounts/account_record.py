@@ -9,12 +9,12 @@ from typing import Any
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.awaited import Awaited
 from confide.budget.accounts.counter import Counter
-from confide.budget.accounts.file_caps import caps_of_file
+from confide.budget.accounts.file_caps import held_by_file
 from confide.budget.accounts.rolling import Rolling
 from confide.budget.ledger import Caps, Charge, LedgerTerms, Scope
 from confide.budget.policy.adoption import adopted_of
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
+from confide.privacy.measure import measure_of
 from confide.privacy.unit import Entity
 
 
@@ -58,6 +58,8 @@ def charges_json(charges: tuple[Charge, ...]) -> list[dict[str, str]]:
             "after": str(charge.after),
             "cap": str(charge.cap),
             **({"id": charge.cap_id} if charge.cap_id else {}),
+            **({"order": str(charge.order)} if charge.order else {}),
+            **({"epsilon": str(charge.epsilon)} if charge.epsilon is not None else {}),
         }
         for charge in charges
     ]
@@ -76,6 +78,8 @@ def charges_of(fields: list[dict[str, str]]) -> tuple[Charge, ...]:
             after=int(each["after"]),
             cap=int(each["cap"]),
             cap_id=each.get("id", ""),
+            order=int(each.get("order", "0")),
+            epsilon=int(each["epsilon"]) if "epsilon" in each else None,
         )
         found.append(charge)
     return tuple(found)
@@ -116,12 +120,11 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         lineage=fields["lineage"],
         unit=Entity(fields["unit"]),
         adjacency=Adjacency(fields["adjacency"]),
-        measure=Measure(fields["measure"]),
+        measure=measure_of(fields["measure"]),
         caps=caps_of(fields["caps"]),
     )
     versions = {each["policy-sha256"]: adopted_of(each) for each in fields["versions"]}
     policy = versions[fields["policy"]] if fields["policy"] else None
-    caps = () if terms.caps is None else caps_of_file(terms.caps)
     return Account(
         terms=terms,
         year=fields["year"],
@@ -129,7 +132,7 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         joined=fields["joined"],
         counters=_counters_of(fields["counters"]),
         tallies=_counters_of(fields["tallies"]),
-        caps=caps if policy is None else policy.held(),
+        caps=held_by_file(terms) if policy is None else policy.held(),
         policy=policy,
         versions=versions,
         rolling=Rolling(

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.counter import Counter, use_of
@@ -14,9 +15,11 @@ from confide.budget.policy.counters import (
     LIFETIME,
     RELEASE,
     YEAR,
+    HeldCap,
     Occasion,
     counter_name,
     kind_of,
+    pure_twin,
     year_of,
 )
 
@@ -72,4 +75,13 @@ def _file_rows(account: Account) -> Iterator[ScopeSpent]:
     yield use_of(RELEASE, Counter(), caps.get(RELEASE))
     for kind in (YEAR, LIFETIME, DELTA):
         name = counter_name(kind, when=Occasion(year=account.year))
-        yield use_of(name, account.holds(name), caps.get(kind))
+        yield _use(name, caps.get(kind), account=account)
+
+
+def _use(name: str, cap: HeldCap | None, *, account: Account) -> ScopeSpent:
+    """Return how much of a cap is used, in a mixed ledger in both lanes."""
+    use, order = use_of(name, account.holds(name), cap), account.order(kind_of(name))
+    if not order or kind_of(name) == DELTA:
+        return use
+    pure = account.holds(pure_twin(name)).spent
+    return replace(use, order=order, epsilon=None if cap is None else cap.epsilon, pure=pure)

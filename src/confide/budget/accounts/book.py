@@ -37,7 +37,7 @@ from confide.budget.workflow.docket import Docket
 from confide.budget.workflow.rules import PolicyClaim, Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
+from confide.privacy.measure import measure_of
 from confide.privacy.unit import Entity
 
 _TOO_MUCH = (OverflowError, RecursionError)  # numbers without end, lists without end
@@ -164,7 +164,7 @@ class Book:
             lineage=self.lineage,
             unit=Entity(fields["unit"]),
             adjacency=Adjacency(fields["adjacency"]),
-            measure=Measure(fields["measure"]),
+            measure=measure_of(fields["measure"]),
             caps=caps_of(fields["caps"]),
         )
         account = self.accounts.setdefault(self.lineage, Account(terms=terms, year=0))

@@ -1,10 +1,20 @@
 """The caps of dataset.yaml, as the ledger keeps and compares them."""
 
-from confide.budget.ledger import Caps
-from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap
+from fractions import Fraction
+
+from confide.budget.ledger import Caps, LedgerTerms
+from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, order_of
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import ATTO, NANO
+from confide.privacy.measure import LedgerMeasure, Mixed
 
 
-def caps_of_file(caps: Caps) -> tuple[HeldCap, ...]:
+def held_by_file(terms: LedgerTerms) -> tuple[HeldCap, ...]:
+    """Return the caps of a lineage as the ledger keeps them; none where a policy has them."""
+    return () if terms.caps is None else caps_of_file(terms.caps, measure=terms.measure)
+
+
+def caps_of_file(caps: Caps, *, measure: LedgerMeasure) -> tuple[HeldCap, ...]:
     """Return the caps of dataset.yaml as the ledger keeps them."""
     found = [
         (RELEASE, caps.release),
@@ -12,7 +22,22 @@ def caps_of_file(caps: Caps) -> tuple[HeldCap, ...]:
         (LIFETIME, caps.lifetime),
         (DELTA, caps.delta_lifetime_atto),
     ]
-    return tuple(HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
+    held = (HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
+    if not isinstance(measure, Mixed):
+        return tuple(held)
+    return tuple(
+        _in_order(each, measure=measure) if each.kind in {YEAR, LIFETIME} else each for each in held
+    )
+
+
+def _in_order(cap: HeldCap, *, measure: Mixed) -> HeldCap:
+    """Return a cap on ε as one on Σd, too; nothing of it where the order leaves no room."""
+    in_order = MixedCap(
+        epsilon=Fraction(cap.units, NANO),
+        delta=Fraction(measure.atto, ATTO),
+        order=order_of(cap.kind, measure=measure),
+    )
+    return HeldCap(id=cap.id, kind=cap.kind, units=max(0, in_order.budget), epsilon=cap.units)
 
 
 def is_raised(old: Caps | None, new: Caps) -> bool:

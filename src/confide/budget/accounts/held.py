@@ -17,7 +17,8 @@ from confide.budget.chain.chain import Event
 from confide.budget.growth import step_of
 from confide.budget.ledger import Charge, ChargeRequest, Entry, Measure, State
 from confide.budget.policy.counters import Occasion
-from confide.privacy.amount import Amount
+from confide.privacy.amount import Amount, InLanes
+from confide.privacy.measure import LedgerMeasure, Mixed
 
 Key = tuple[str, str, str]
 PLAN, STUDY, SNAPSHOT, GROWTH = "plan", "study", "snapshot", "growth"
@@ -167,7 +168,7 @@ def entry_of(
     fields: Mapping[str, Any],
     event: Event,
     *,
-    measure: Measure,
+    measure: LedgerMeasure,
     policy: str,
     ledger: str,
     state: State,
@@ -178,7 +179,7 @@ def entry_of(
     Args:
         fields: Of the row.
         event: The row.
-        measure: Of the lineage then.
+        measure: Of the lineage then; of a mixed one the row says in which its amount is.
         policy: Digest of the policy in force then; "" of none.
         ledger: Id of the ledger, as far as its rows had said it; "" before.
         state: In which it is.
@@ -193,8 +194,12 @@ def entry_of(
         analyst=fields["analyst"],
         request_key=fields["request-key"],
         plan_digest=fields["plan-digest"],
-        measure=measure,
-        amount=Amount(nano=int(fields["nano"]), atto=int(fields["delta-atto"])),
+        measure=Measure(fields["measure"]) if isinstance(measure, Mixed) else measure,
+        amount=Amount(
+            nano=int(fields["nano"]),
+            atto=int(fields["delta-atto"]),
+            lanes=InLanes.of_fields(fields["lanes"]) if "lanes" in fields else None,
+        ),
         charges=charges,
         state=state,
         **read_off(fields["plan"]),

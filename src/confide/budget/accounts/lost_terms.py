@@ -18,7 +18,7 @@ from confide.budget.accounts.file_caps import is_raised, tightest
 from confide.budget.chain.chain import SignedHead, is_signed
 from confide.budget.ledger import Caps, LedgerTerms
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
+from confide.privacy.measure import measure_of
 from confide.privacy.unit import Entity
 
 REGISTERED = "registered"
@@ -71,7 +71,7 @@ class Told:
             lineage=lineage,
             unit=Entity(unit),
             adjacency=Adjacency(adjacency),
-            measure=Measure(measure),
+            measure=measure_of(measure),
             caps=caps,
         )
 

@@ -6,15 +6,22 @@ from confide.budget.accounts.account_record import charges_json
 from confide.budget.ledger import Charge, ChargeRequest
 from confide.budget.plan_text import plan_in
 from confide.budget.policy.counters import Occasion
+from confide.privacy.measure import LedgerMeasure
 
 
 def row_fields(
-    request: ChargeRequest, *, when: Occasion, charges: tuple[Charge, ...], under: int
+    request: ChargeRequest,
+    *,
+    measure: LedgerMeasure,
+    when: Occasion,
+    charges: tuple[Charge, ...],
+    under: int,
 ) -> dict[str, Any]:
     """Return what the chain says of a request, but for who holds it.
 
     Args:
         request: What is asked.
+        measure: Of the lineage; of a mixed one the row says that of the request as well.
         when: To what it counts.
         charges: What it does to each cap; none when it is refused.
         under: The approved request that admits it; 0 where none is needed.
@@ -31,6 +38,10 @@ def row_fields(
         "year": str(when.year),
         "charges": charges_json(charges),
     }
+    if measure is not request.measure:
+        fields["measure"] = request.measure.value
+        if request.amount.lanes is not None:
+            fields["lanes"] = request.amount.lanes.to_fields()
     if request.step is not None:
         fields["step"] = request.step.to_fields()
     named = {"tier": request.tier, "project": request.project, "planned": request.planned}

@@ -12,11 +12,16 @@ from confide.budget.ledger import ChargeRequest, LedgerTerms
 from confide.budget.policy.policy import Policy
 from confide.errors import MismatchError, PolicyError
 from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.privacy.measure import Mixed
 
 
 def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) -> None:
-    """Refuse another unit, adjacency or measure than the lineage was registered with."""
-    for name in ("unit", "adjacency", "measure"):
+    """Refuse another unit, adjacency or measure than the lineage was registered with.
+
+    A mixed one takes requests of any measure.
+    """
+    takes_any = isinstance(old.measure, Mixed) and isinstance(new, ChargeRequest)
+    for name in ("unit", "adjacency") if takes_any else ("unit", "adjacency", "measure"):
         ours, theirs = getattr(old, name).value, getattr(new, name).value
         if ours != theirs:
             raise MismatchError(
@@ -46,7 +51,9 @@ def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
         PolicyError: If caps are higher.
     """
     if lost.newest:
-        require_same_terms(lost.terms(terms.lineage, caps=None), new=terms)
+        told = lost.terms(terms.lineage, caps=None)
+        terms = terms.in_orders_of(told)
+        require_same_terms(told, new=terms)
     if terms.caps is None:
         return replace(terms, caps=lost.caps)
     if lost.caps is not None and is_raised(lost.caps, terms.caps):

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from confide.budget.accounts.account_record import caps_json, caps_of
 from confide.budget.chain.chain import DOMAIN, SignedHead, canonical, head_of
 from confide.budget.ledger import TERMS
-from confide.budget.policy.counters import KINDS, kind_of, year_of
+from confide.budget.policy.counters import KINDS, PURE_KINDS, kind_of, year_of
 from confide.privacy.amount import LARGEST
 
 _LONGEST_NAME = 1536  # of a counter, in bytes: more than any has, and what PostgreSQL indexes
 _HASH = re.compile(r"[0-9a-f]{64}")
-_KINDS = frozenset(KINDS)
-_TERMS = b",".join(b'"(?:%s)"' % "|".join(names).encode() for names in TERMS)
+_KINDS = frozenset((*KINDS, *PURE_KINDS))
+_TERMS = b",".join(b'"(?:%s)"' % names.encode() for names in TERMS)
 _PLAIN = re.compile(  # as `canonical` writes a line, but one that adopts a policy or sets caps
     rb'\{"hash":"[0-9a-f]{64}","key":"([ !#-\[\]-~]*)","kind":"([ !#-\[\]-~]*)",'
     rb'"lineage":"([ !#-\[\]-~]*)","number":"[1-9][0-9]{0,17}",'
@@ -178,7 +178,7 @@ def _tells(head: SignedHead) -> bool:
 def _are_terms(names: tuple[str, ...]) -> bool:
     """Return whether these are unit, adjacency and measure that a lineage can have."""
     return len(names) == len(TERMS) and all(
-        one in known for one, known in zip(names, TERMS, strict=True)
+        re.fullmatch(known, one) is not None for one, known in zip(names, TERMS, strict=True)
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from confide.budget.accountant import Accountant, is_unexplained
+from confide.budget.accounts.account import Account
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import Held
 from confide.budget.accounts.lost_lineages import terms_told_before
@@ -45,10 +46,11 @@ from confide.budget.integrity.lost_rows import (
     unknown_adoptions,
     untold,
 )
-from confide.budget.policy.counters import group_of, shares
+from confide.budget.policy.counters import group_of
 from confide.budget.stores.store import Store
 from confide.errors import ConfideError, LedgerFrozenError
-from confide.privacy.amount import LARGEST
+from confide.privacy.amount import LARGEST, Amount
+from confide.privacy.measure import Mixed
 
 TOLD = 10_000
 """Rows after which somebody who waits is told."""
@@ -294,7 +296,8 @@ def _take_lost(
     granted = granted_since(branch, fork=fork, counted=counted)
     for held in charged_again(branch, fork=fork, book=found.book, counted=counted):
         named = granted.named.setdefault(held.entry.lineage, {})
-        for scope, units in shares(held.entry.amount, when=held.when).items():
+        account = found.book.account(held.entry.lineage)
+        for scope, units in account.shares(held.entry.amount, when=held.when).items():
             named[scope] = named.get(scope, 0) + units
     found.anyone = granted.anyone
     _note_lost(found, heads=heads, hashes=hashes)
@@ -333,7 +336,7 @@ def check_charges(found: Inspection, requests: Iterable[Held], *, recompute: Acc
         if entry.state in OVER or entry.number < found.book.accepted:
             continue
         try:
-            cost = recompute(held.events_json, measure=entry.measure)
+            cost = _recomputed(held, account=found.book.account(entry.lineage), by=recompute)
         except ConfideError:
             found.differences.append(f"The events of entry {entry.number} cannot be recomputed.")
             continue
@@ -343,10 +346,19 @@ def check_charges(found: Inspection, requests: Iterable[Held], *, recompute: Acc
         if entry.amount.covers(cost):
             continue
         found.differences.append(f"Entry {entry.number} costs more than was charged.")
-        had = shares(entry.amount, when=held.when)
-        for scope, units in shares(cost, when=held.when).items():
+        account = found.book.account(entry.lineage)
+        had = account.shares(entry.amount, when=held.when)
+        for scope, units in account.shares(cost, when=held.when).items():
             short = max(0, units - had[scope])
             _add(found, lineage=entry.lineage, scope=scope, units=short)
+
+
+def _recomputed(held: Held, *, account: Account, by: Accountant) -> Amount:
+    """Return what the events of a request cost its lineage."""
+    measure, entry = account.terms.measure, held.entry
+    if isinstance(measure, Mixed) and entry.amount.nano:
+        return by(held.events_json, measure=entry.measure, mixed=measure)
+    return by(held.events_json, measure=entry.measure)
 
 
 def _add(found: Inspection, *, lineage: str, scope: str, units: int) -> None:

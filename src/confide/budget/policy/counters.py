@@ -9,6 +9,7 @@ counter                               holds
 ``lifetime-delta``                    δ of selections
 ``analyst/lifetime/ada``              the same of one analyst, also by year and window
 ``project/calendar-year/2027/asthma`` the same of one project, also by window and for life
+``pure/lifetime``                     Σε of a mixed ledger, of this and of every other but δ
 ====================================  ====================================================
 
 In worst-case accounting each release charges each patient, so a cap on every patient and a cap on
@@ -17,7 +18,8 @@ the data set read the same counter.  A study without a project is of the project
 *Privacy:* a rolling window forgets a charge 365 days after the first *confirmed* day that is not
 before it.  The true day of the charge is no later than that day, and whatever is granted in its
 place comes no earlier than the confirmation that let it go, so any 365 days hold at most the cap,
-whatever the clock showed in between.
+whatever the clock showed in between.  In a mixed ledger a counter holds Σd at the order of its
+window, and its pure twin Σε; an event that is not pure fills the twin, which takes nothing off.
 """
 
 import datetime as dt
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
 from confide.privacy.amount import LARGEST, Amount
+from confide.privacy.measure import LedgerMeasure, Mixed
 
 RELEASE = "release"
 LIFETIME = Window.LIFETIME.value
@@ -38,7 +41,11 @@ KINDS = (
     *(YEAR, LIFETIME, DELTA, ROLLING),
     *(f"{over}/{window}" for over in (_ANALYST, _PROJECT) for window in (YEAR, LIFETIME, ROLLING)),
 )
-"""Every kind of counter."""
+"""Every kind of counter, in a ledger of one measure."""
+
+_PURE = "pure"
+PURE_KINDS = tuple(f"{_PURE}/{kind}" for kind in KINDS if kind != DELTA)
+"""Of a mixed ledger besides: Σε while everything is pure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +72,14 @@ class HeldCap:
     Attributes:
         id: Name in the policy; "" for the caps of dataset.yaml.
         kind: What it bounds: ``release``, ``lifetime``, ``analyst/calendar-year``, …
-        units: How much.
+        units: How much; in a mixed ledger, of Σd at the order of its window.
+        epsilon: How much ε it lets be lost, of a mixed ledger; of a release that is ``units``.
     """
 
     id: str
     kind: str
     units: int
+    epsilon: int | None = None
 
 
 def counter_name(kind: str, *, when: Occasion) -> str:
@@ -80,7 +89,7 @@ def counter_name(kind: str, *, when: Occasion) -> str:
         >>> counter_name("analyst/calendar-year", when=Occasion(year=2027, analyst="ada"))
         'analyst/calendar-year/2027/ada'
     """
-    over, _, window = kind.rpartition("/")
+    over, _, window = of_all(kind).rpartition("/")
     name = f"{kind}/{when.year}" if window == YEAR else kind
     if over == _ANALYST:
         return f"{name}/{when.analyst}"
@@ -96,9 +105,31 @@ def kind_of(name: str) -> str:
         ('analyst/calendar-year', 'calendar-year')
     """
     first, _, rest = name.partition("/")
+    if first == _PURE:
+        return f"{first}/{kind_of(rest)}"
     if first in {_ANALYST, _PROJECT}:
         return f"{first}/{rest.partition('/')[0]}"
     return first
+
+
+def pure_twin(name: str) -> str:
+    """Return the counter, or the kind, of pure events beside one.
+
+    Example:
+        >>> pure_twin("calendar-year/2027")
+        'pure/calendar-year/2027'
+    """
+    return f"{_PURE}/{name}"
+
+
+def of_all(name: str) -> str:
+    """Return the counter, or the kind, of all events beside one of pure events, or itself."""
+    return name.removeprefix(f"{_PURE}/")
+
+
+def is_pure(name: str) -> bool:
+    """Return whether a counter, or a kind, is of pure events alone."""
+    return name.startswith(f"{_PURE}/")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -125,17 +156,33 @@ def group_of(name: str) -> str:
     return kind if year is None else f"{kind}/{year}"
 
 
-def shares(amount: Amount, *, when: Occasion) -> dict[str, int]:
-    """Return the grid units that a charge adds to each counter.
+def order_of(kind: str, *, measure: Mixed) -> int:
+    """Return the order in which caps of a kind count in a mixed ledger."""
+    return measure.lifetime if window_of(kind) == LIFETIME else measure.yearly
+
+
+def shares(amount: Amount, *, when: Occasion, measure: LedgerMeasure) -> dict[str, int]:
+    """Return the grid units that a charge adds to each counter of a ledger.
 
     Example:
-        >>> added = shares(Amount(nano=100_000_000), when=Occasion(year=2027, analyst="ada"))
+        >>> when, tenth = Occasion(year=2027, analyst="ada"), Amount(nano=100_000_000)
+        >>> added = shares(tenth, when=when, measure=Measure.PURE)
         >>> list(added)[:4]
         ['calendar-year/2027', 'lifetime', 'lifetime-delta', 'rolling-365d']
         >>> added["analyst/lifetime/ada"]
         100000000
     """
-    found = dict.fromkeys(_names(when), amount.nano)
+    names = _names(when)
+    if isinstance(measure, Mixed):
+        lanes = amount.lanes
+        found = {
+            name: 0 if lanes is None else lanes.at(order_of(kind_of(name), measure=measure))
+            for name in names
+        }
+        pure = 0 if lanes is None else lanes.closing
+        found |= {pure_twin(name): pure for name in names if name != DELTA}
+    else:
+        found = dict.fromkeys(names, amount.nano)
     found[DELTA] = amount.atto
     return found
 

@@ -51,9 +51,10 @@ from typing import TypeAlias, assert_never
 
 from confide.errors import InvalidParameterError
 from confide.privacy.accounting.sampled_gaussian import SampledSteps, divergence_at
-from confide.privacy.amount import NANO, nano
+from confide.privacy.amount import ATTO, NANO, InLanes, nano
 from confide.privacy.exact import as_decimal, require_exact_delta
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Mixed
 
 MixedLoss: TypeAlias = PureDP | ZeroConcentratedDP | SampledSteps
 """What has a charge at every order: losses that have no δ of their own."""
@@ -208,6 +209,51 @@ def choice_charge(loss: PureDP, *, order: int) -> Lanes:
     return replace(any_pure, ordered=min(any_pure.ordered, range_bounded))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One event, or the same event many times, as lanes charge it.
+
+    Attributes:
+        loss: Of one of them.
+        chooses: Whether it is a choice by the exponential mechanism.
+        count: Number of them; at least 1.
+    """
+
+    loss: MixedLoss
+    chooses: bool = False
+    count: int = 1
+
+    def charged(self, order: int) -> Lanes:
+        """Return what all of them cost in each lane, each rounded up."""
+        if self.chooses and isinstance(self.loss, PureDP):
+            one = choice_charge(self.loss, order=order)
+        else:
+            one = charge(self.loss, order=order)
+        pure = None if one.pure is None else one.pure * self.count
+        return Lanes(pure=pure, ordered=one.ordered * self.count)
+
+
+def cost(uses: Sequence[Use], *, measure: Mixed) -> InLanes:
+    """Return what events together cost a mixed ledger.
+
+    Args:
+        uses: At least one, all fixed before the first is made.
+        measure: Of the ledger.
+
+    Raises:
+        InvalidParameterError: If there are none.
+    """
+    counted = _counted(uses)
+    ordered = {order: _total(counted, order=order) for order in measure.orders}
+    alone = _least_cap(counted, delta=Fraction(measure.atto, ATTO))
+    pure = next(iter(ordered.values())).pure
+    return InLanes(
+        alone=alone,
+        pure=pure,
+        ordered=tuple((order, total.ordered) for order, total in ordered.items()),
+    )
+
+
 def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
     """Return the least ε* in steps of 1e-9 whose cap at ``delta`` admits all losses.
 
@@ -222,20 +268,31 @@ def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
         >>> float(round(least_cap(study, delta=Fraction("1e-6")), 3))
         1.043
     """
-    if not losses:
+    counted = _counted([Use(loss=each) for each in losses])
+    return Fraction(_least_cap(counted, delta=delta), NANO)
+
+
+def _counted(uses: Sequence[Use]) -> tuple[Use, ...]:
+    """Return the events, equal ones together."""
+    if not uses:
         raise InvalidParameterError("Expected at least one loss, got none.")
-    counted: dict[MixedLoss, int] = {}
-    for each in losses:
-        counted[each] = counted.get(each, 0) + 1
+    counts: dict[tuple[MixedLoss, bool], int] = {}
+    for each in uses:
+        kind = (each.loss, each.chooses)
+        counts[kind] = counts.get(kind, 0) + each.count
+    return tuple(Use(loss=loss, chooses=c, count=n) for (loss, c), n in counts.items())
+
+
+def _total(uses: Sequence[Use], *, order: int) -> Lanes:
+    return sum((each.charged(order) for each in uses), Lanes())
+
+
+def _least_cap(uses: Sequence[Use], *, delta: Fraction) -> int:
+    """Return the least ε in 1e-9 whose cap admits all events; Σε where that is less."""
 
     def fits(steps: int) -> bool:
         cap = MixedCap.of(Fraction(steps, NANO), delta=delta)
-        total = Lanes()
-        for each, count in counted.items():
-            one = charge(each, order=cap.order)
-            pure = None if one.pure is None else one.pure * count
-            total += Lanes(pure=pure, ordered=one.ordered * count)
-        return cap.admits(total)
+        return cap.admits(_total(uses, order=cap.order))
 
     low, high = 0, NANO
     while not fits(high):
@@ -243,7 +300,7 @@ def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
-    return Fraction(high, NANO)
+    return high
 
 
 @functools.lru_cache(maxsize=4096)

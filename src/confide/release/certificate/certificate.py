@@ -365,6 +365,8 @@ def _charge(charge: Charge) -> ChargePart:
         after=told(charge.after),
         cap=told(charge.cap),
         id=charge.cap_id or None,
+        order=charge.order or None,
+        epsilon=None if charge.epsilon is None else told(charge.epsilon),
     )
 
 

@@ -235,6 +235,8 @@ class ChargePart(CertificatePart):
     after: Decimal
     cap: Decimal
     id: str | None = None
+    order: int | None = None
+    epsilon: Decimal | None = None
 
 
 class AccountingPart(CertificatePart):

@@ -201,6 +201,10 @@ def _charge(charge: Json) -> Json:
     names = ("amount", "before", "after", "cap")
     amounts = {name: decimal_text(int(charge[name]), per_one=per_one) for name in names}
     named = {"id": charge["id"]} if "id" in charge else {}
+    if "order" in charge:
+        named["order"] = int(charge["order"])
+    if "epsilon" in charge:
+        named["epsilon"] = decimal_text(int(charge["epsilon"]), per_one=NANO)
     return {"scope": charge["scope"], **amounts, **named}
 
 

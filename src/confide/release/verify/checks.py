@@ -1,27 +1,36 @@
 """Checks that verifiers of releases and of post-processed releases share; all read public files."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Self
 
 from confide.budget.ledger import Scope
 from confide.errors import ConfideError
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.plan import Plan
+from confide.plans.events import recompute
+from confide.plans.plan import Plan, Priced
 from confide.plans.soundness.soundness import asks_what_it_states, underpriced
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import ATTO, NANO
+from confide.privacy.measure import Measure, Mixed
 from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import ALGORITHM, SIGNED_OVER
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.lines import first_difference, told
-from confide.release.certificate.parts import CertificatePart, FilePart
+from confide.release.certificate.parts import CertificatePart, ChargePart, FilePart
 from confide.release.certificate.software import software
 from confide.release.jobs.job_form import JobForm
 from confide.release.reused_form import ReusedForm
 from confide.release.site.keys import is_signed_by
 
 ALWAYS = (ALGORITHM, SIGNED_OVER)
+
+
+_MOST_ORDER = 2**41  # of a cap on an ε of 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,18 +166,85 @@ def _issued_otherwise(form: CertificateForm | JobForm | ReusedForm) -> dict[str,
     return {each.path: each.sha256 for each in form.outputs}
 
 
-def charges_check(
-    form: CertificateForm | JobForm, *, nano: Fraction, atto: Fraction, grown: bool
-) -> Check:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """What a release was to be charged, in nats; of δ as a share.
+
+    Attributes:
+        nano: Of ε or ρ.
+        atto: Of δ.
+        events_json: Of the plan, where the ledger is mixed; "" of another.
+        measure: Of the plan.
+        delta: At which the caps of a mixed ledger are, in 1e-18.
+        unplanned: Whether the plan is withheld: then only sums of a mixed ledger are checked.
+    """
+
+    nano: Fraction
+    atto: Fraction
+    events_json: str = ""
+    measure: Measure = Measure.PURE
+    delta: int = 0
+    unplanned: bool = False
+
+    @classmethod
+    def of(cls, plan: Priced) -> Self:
+        """Return what a plan is to be charged."""
+        nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
+        dataset = plan.dataset
+        if not dataset.mixed:
+            return cls(nano=nano, atto=atto)
+        delta = math.floor((dataset.delta - dataset.selection_delta) * ATTO)
+        return cls(
+            nano=nano,
+            atto=atto,
+            events_json=plan.events_json,
+            measure=dataset.measure,
+            delta=delta,
+        )
+
+    def to(self, charge: ChargePart, *, is_mixed: bool) -> Fraction | None:
+        """Return what one cap was to be charged; None if the charge is none of such a ledger.
+
+        Args:
+            charge: Of the cap.
+            is_mixed: Whether another charge beside it says that the ledger is mixed.
+        """
+        if charge.scope.partition("/")[0] == Scope.LIFETIME_DELTA.value:
+            return self.atto
+        if self.unplanned and is_mixed:
+            return Fraction(charge.amount)
+        if not self.events_json:
+            return self.nano if charge.order is None and charge.epsilon is None else None
+        order = charge.order or 2
+        if not 2 <= order <= _MOST_ORDER:
+            return None
+        mixed = Mixed(atto=self.delta, yearly=order, lifetime=order)
+        lanes = recompute(self.events_json, measure=self.measure, mixed=mixed).lanes
+        if lanes is None:
+            return None
+        if charge.scope == Scope.RELEASE.value:
+            return Fraction(lanes.alone, NANO) if charge.order is None else None
+        if charge.order is None:
+            is_pure = lanes.pure is not None and charge.cap == charge.epsilon
+            return Fraction(lanes.pure or 0, NANO) if is_pure else None
+        held = MixedCap(
+            epsilon=Fraction(charge.epsilon or 0), delta=Fraction(self.delta, ATTO), order=order
+        )
+        is_cap = Fraction(charge.cap) == Fraction(max(0, held.budget), NANO)
+        return Fraction(lanes.at(order), NANO) if is_cap else None
+
+
+def charges_check(form: CertificateForm | JobForm, *, owed: Owed, grown: bool) -> Check:
     """Add the charges up again; a lifetime is always charged, and each scope once.
 
     Args:
         form: Whose charges.
-        nano: What was to be charged of ε or ρ, in nats.
-        atto: What was to be charged of δ.
+        owed: What was to be charged.
         grown: Whether an earlier entry may have been charged for this one.
     """
     accounting, problem, seen = form.accounting, "", set[tuple[str, str | None]]()
+    atto = owed.atto
+    is_mixed = any(charge.epsilon is not None for charge in accounting.charges)
     opened = accounting.continues
     free = opened is not None
     if opened is not None and not (grown and 0 < opened < accounting.entry):
@@ -178,7 +254,7 @@ def charges_check(
             Fraction, (charge.before, charge.amount, charge.after, charge.cap)
         )
         scope = charge.scope.partition("/")[0]
-        expected = Fraction(0) if free else atto if scope == Scope.LIFETIME_DELTA.value else nano
+        expected = Fraction(0) if free else owed.to(charge, is_mixed=is_mixed)
         adds_up = before + share == after <= cap and share == expected
         name = (charge.scope, charge.id)
         if not adds_up or name in seen or (scope == Scope.RELEASE.value and before):

@@ -24,7 +24,6 @@ from confide.errors import ConfideError, UnsupportedError, VerificationError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
-from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
 from confide.release.certificate.certificate import NOISY_PATH, derived
 from confide.release.certificate.cuts import estimates_of
@@ -36,6 +35,7 @@ from confide.release.reused_form import ReusedForm
 from confide.release.verify.arithmetic import arithmetic_checks, exact
 from confide.release.verify.checks import (
     Check,
+    Owed,
     charges_check,
     entry_check,
     file_checks,
@@ -210,8 +210,7 @@ def _of_statistics(
     )
     yield from rebuilt_checks(form.to_json(), follows=follows)
     yield entry_check(form, lineage=plan.dataset.lineage, payload=noisy.digest())
-    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
-    yield charges_check(form, nano=nano, atto=atto, grown=grown_to(plan) is not None)
+    yield charges_check(form, owed=Owed.of(plan), grown=grown_to(plan) is not None)
     yield from file_checks(published(follows.outputs), form=form, folder=folder)
 
 
@@ -234,7 +233,7 @@ def _without_payload(form: CertificateForm, *, folder: Path) -> Iterator[Check]:
         return
     withheld = "withheld by the house rule: the numbers were not derived again"
     yield Check(name="noisy payload", holds=True, detail=withheld)
-    yield charges_check(form, nano=amount, atto=total, grown=False)
+    yield charges_check(form, owed=Owed(nano=amount, atto=total, unplanned=True), grown=False)
     yield from file_checks(files, form=form, folder=folder)
 
 

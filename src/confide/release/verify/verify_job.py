@@ -6,20 +6,19 @@ they are the ones that were charged for, and that the noise stated costs what wa
 
 import hashlib
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
 from confide.errors import ConfideError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.job import Job, job_underpriced, require_sound_job
-from confide.privacy.amount import ATTO, NANO
 from confide.regular_file import read_bytes
 from confide.release.jobs.job_answer import JOB_PATH, JobAnswer, read_head
 from confide.release.jobs.job_certificate import derived_job
 from confide.release.jobs.job_form import JOB_VERSION, JobForm
 from confide.release.verify.checks import (
     Check,
+    Owed,
     charges_check,
     entry_check,
     file_checks,
@@ -59,8 +58,7 @@ def job_checks(
     follows = derived_job(answer, commitment=form.data.commitment)
     yield from rebuilt_checks(form.to_json(), follows=follows)
     yield entry_check(form, lineage=plan.lineage, payload=answer.digest())
-    nano, atto = Fraction(plan.amount.nano, NANO), Fraction(plan.amount.atto, ATTO)
-    yield charges_check(form, nano=nano, atto=atto, grown=True)
+    yield charges_check(form, owed=Owed.of(plan), grown=True)
     yield from file_checks(follows.outputs, form=form, folder=folder)
 
 

@@ -71,7 +71,7 @@ def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"
-            loss = cap_loss(line.cap, of=subject.dataset)
+            loss = cap_loss(line.limit, of=subject.dataset)
             found.append(LossSpan(name=name, period=line.period, loss=loss))
     for own in subject.dataset.patients:
         loss = cap_loss(Fraction(own.nano, NANO), of=subject.dataset)

@@ -5,7 +5,6 @@
 
 import math
 
-from confide.budget.ledger import Scope
 from confide.drawing.charts.render import inline, svg_of
 from confide.drawing.charts.style import MUTED, PAPER, SERIES, WIDTH, theme
 from confide.drawing.charts.vega import Chart, field, layer, mark
@@ -99,8 +98,7 @@ def _posterior(loss: PureDP, prior: float) -> float:
 
 
 def _letter(line: ChargeLine, *, scribe: Scribe) -> str:
-    delta = line.scope is Scope.LIFETIME_DELTA
-    return "δ" if delta else scribe.subject.dataset.measure.letter
+    return line.letter(scribe.subject.dataset)
 
 
 def cap_gauges(scribe: Scribe) -> Gauges | None:

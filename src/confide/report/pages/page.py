@@ -126,7 +126,7 @@ def _gauges(release: "Release", accounting: AccountingPart, *, words: Words) -> 
 
 def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
     _, amount, _, cap = line_texts(line)
-    letter = "δ" if line.scope is Scope.LIFETIME_DELTA else release.plan.dataset.measure.letter
+    letter = line.letter(release.plan.dataset)
     text = f"{letter} {amount} {words.say('gauge.legend', cap=cap)}"
     return tag(
         "li",
@@ -224,7 +224,7 @@ def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
     dataset = release.plan.dataset
     if line.scope is Scope.LIFETIME_DELTA:
         return ""
-    loss = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+    loss = shown_at(cap_loss(line.limit, of=dataset), delta=dataset.delta)
     return loss_text(loss, words=words)
 
 

@@ -10,7 +10,7 @@ References:
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from confide.budget.ledger import Scope, ScopeSpent, Spent
@@ -21,10 +21,12 @@ from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.plans.pricing.allocate import forecast
+from confide.plans.pricing.choice import lanes_of
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
+from confide.privacy.measure import Mixed
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
 from confide.release.certificate.parts import AccountingPart, SpendPart
@@ -263,18 +265,20 @@ def _measurement(measurement: Measurement, *, plan: Plan, words: Words) -> tuple
 
 def planned_lines(plan: Plan, *, spent: Spent) -> Iterator[ChargeLine]:
     """Yield what the plan would do to each cap that is set."""
+    amount = plan.amount
+    if isinstance(spent.measure, Mixed):
+        amount = replace(amount, lanes=lanes_of(plan, measure=spent.measure))
     for scope in spent.scopes:
-        delta = scope.scope is Scope.LIFETIME_DELTA
-        amount = plan.amount.atto if delta else plan.amount.nano
-        if not (delta and amount == 0):
-            yield from _line(scope, amount=amount)
+        use, this = scope.charged(amount)
+        if this or use.scope is not Scope.LIFETIME_DELTA:
+            yield from _line(use, amount=this)
 
 
 def spent_lines(spent: Spent) -> Iterator[ChargeLine]:
     """Yield the use of each cap that is set and adds up over releases."""
     for scope in spent.scopes:
         if scope.scope is not Scope.RELEASE:
-            yield from _line(scope, amount=0)
+            yield from _line(scope.roomier(), amount=0)
 
 
 def _line(scope: ScopeSpent, *, amount: int) -> Iterator[ChargeLine]:
@@ -288,6 +292,8 @@ def _line(scope: ScopeSpent, *, amount: int) -> Iterator[ChargeLine]:
             amount=Fraction(amount, per_one),
             after=Fraction(scope.used + amount, per_one),
             cap=Fraction(scope.cap, per_one),
+            order=scope.order,
+            epsilon=None if scope.epsilon is None else Fraction(scope.epsilon, per_one),
         )
 
 

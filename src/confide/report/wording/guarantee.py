@@ -20,7 +20,7 @@ from confide.drawing.words import Words
 from confide.plans.plan import Plan
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Measure
+from confide.privacy.measure import Measure, letter_in
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
 from confide.release.certificate.parts import AccountingPart, ChargePart
@@ -58,6 +58,8 @@ class ChargeLine:
         amount: Charged for it.
         after: Spent after it.
         cap: The most that may be spent.
+        order: Of a mixed ledger that counts at an order: that order.
+        epsilon: The ε that the cap lets be lost, of a mixed ledger.
     """
 
     scope: Scope
@@ -66,6 +68,18 @@ class ChargeLine:
     amount: Fraction
     after: Fraction
     cap: Fraction
+    order: int = 0
+    epsilon: Fraction | None = None
+
+    @property
+    def limit(self) -> Fraction:
+        """How much the cap lets be lost, in the measure of its ledger."""
+        return self.cap if self.epsilon is None else self.epsilon
+
+    def letter(self, dataset: Dataset) -> str:
+        """Return in what its amounts are: ε, ρ, δ, or ε(a) at an order of a mixed ledger."""
+        letter = "ε" if dataset.mixed else dataset.measure.letter
+        return letter_in(self.order, letter="δ" if self.scope is Scope.LIFETIME_DELTA else letter)
 
 
 def charge_lines(accounting: AccountingPart) -> tuple[ChargeLine, ...]:
@@ -82,6 +96,8 @@ def _charge_line(charge: ChargePart) -> ChargeLine:
         amount=Fraction(charge.amount),
         after=Fraction(charge.after),
         cap=Fraction(charge.cap),
+        order=charge.order or 0,
+        epsilon=None if charge.epsilon is None else Fraction(charge.epsilon),
     )
 
 
@@ -137,6 +153,8 @@ def epsilon_delta(loss: ApproxDP | PureDP) -> dict[str, str]:
 
 def cap_loss(cap: Fraction, *, of: Dataset | Policy) -> PrivacyLoss:
     """Return the loss that a cap allows, with all of the δ that selections may spend beside it."""
+    if isinstance(of, Dataset) and of.mixed:
+        return ApproxDP(epsilon=cap, delta=of.delta)
     match of.measure:
         case Measure.ZCDP:
             return ZeroConcentratedDP(rho=cap, delta=of.selection_delta)
@@ -153,7 +171,7 @@ def _windows(accounting: AccountingPart, *, dataset: Dataset, words: Words) -> l
     for line in charge_lines(accounting):
         match line.scope:
             case Scope.LIFETIME:
-                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+                shown = shown_at(cap_loss(line.limit, of=dataset), delta=dataset.delta)
                 said.append(
                     words.say(
                         "guarantee.transcript",
@@ -163,7 +181,7 @@ def _windows(accounting: AccountingPart, *, dataset: Dataset, words: Words) -> l
                 )
             case Scope.CALENDAR_YEAR:
                 yearly = True
-                shown = shown_at(cap_loss(line.cap, of=dataset), delta=dataset.delta)
+                shown = shown_at(cap_loss(line.limit, of=dataset), delta=dataset.delta)
                 said.append(
                     words.say("guarantee.year", year=clean(line.period), **epsilon_delta(shown))
                 )

@@ -267,8 +267,11 @@ class DuckDBEngine:
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
-        # caps of patients say who is left out afterwards, not what a row is
-        if replace(dataset, patients=self._dataset.patients) != self._dataset:
+        # caps of patients say who is left out afterwards, not what a row is; a measure, how
+        # losses add up, of which a mixed ledger takes either
+        ours = self._dataset
+        measure = ours.measure if ours.mixed else dataset.measure
+        if replace(dataset, patients=ours.patients, measure=measure) != ours:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )

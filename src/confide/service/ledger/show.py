@@ -7,11 +7,11 @@ from typing import Annotated
 
 from confide.budget.ledger import Entry, Ledger, Scope, ScopeSpent, Spent
 from confide.privacy.amount import ATTO, NANO, decimal_text
-from confide.privacy.measure import Measure
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.release.refusal import beside_units
 from confide.service.dump import OMITTED
 from confide.service.opening import open_measured
-from confide.service.planning.caps import cap_name, delta_beside, in_epsilon
+from confide.service.planning.caps import cap_name, delta_beside, in_epsilon, letter_of
 from confide.service.planning.left_out import PatientCap, public_use
 from confide.service.requests.standing import ToldDecision, withholding
 from confide.tables.schema import Dataset
@@ -122,7 +122,7 @@ def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
         adopted = held.desk.policy(lineage)
         return LedgerShown(
             lineage=lineage,
-            measure=spent.measure.value,
+            measure="mixed" if isinstance(spent.measure, Mixed) else spent.measure.value,
             policy=None
             if adopted is None
             else PolicyInForce(
@@ -141,7 +141,8 @@ def _caps(spent: Spent, *, dataset: Dataset) -> tuple[CapUse, ...]:
     return tuple(_cap(use, measure=spent.measure, dataset=dataset) for use in spent.scopes)
 
 
-def _cap(use: ScopeSpent, *, measure: Measure, dataset: Dataset) -> CapUse:
+def _cap(use: ScopeSpent, *, measure: LedgerMeasure, dataset: Dataset) -> CapUse:
+    use = use.roomier()
     delta = use.scope is Scope.LIFETIME_DELTA
     per_one = ATTO if delta else NANO
 
@@ -150,7 +151,7 @@ def _cap(use: ScopeSpent, *, measure: Measure, dataset: Dataset) -> CapUse:
 
     return CapUse(
         cap=cap_name(use),
-        letter="δ" if delta else measure.letter,
+        letter=letter_of(use, measure=measure),
         limit=text(use.cap),
         spent=text(use.used),
         free=text(use.remaining),
@@ -167,7 +168,16 @@ def _entry(entry: Entry, *, dataset: Dataset, ledger: Ledger) -> LedgerEntry:
         request=entry.request_key,
         plan=entry.plan_digest,
         amount=entry.amount.text(entry.measure),
-        epsilon=beside_units(entry.amount.nano, dataset=dataset),
+        epsilon=_epsilon(entry, dataset=dataset),
         state="withheld" if entry.withheld else entry.state.value,
         withheld=withholding(entry.number, ledger=ledger),
     )
+
+
+def _epsilon(entry: Entry, *, dataset: Dataset) -> str | None:
+    """Return the ε of an entry whose amount is in ρ; in a mixed ledger, of it alone."""
+    if entry.amount.lanes is None:
+        return beside_units(entry.amount.nano, dataset=dataset)
+    if entry.measure is Measure.PURE:
+        return None
+    return decimal_text(entry.amount.lanes.alone, per_one=NANO)

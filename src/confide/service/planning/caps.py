@@ -1,17 +1,18 @@
 """The caps that a plan falls under: limit, spent, this, free after."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import adopted
-from confide.budget.policy.counters import HeldCap
+from confide.budget.policy.counters import HeldCap, order_of
 from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
-from confide.privacy.amount import ATTO, NANO, decimal_text
-from confide.privacy.measure import Measure
+from confide.plans.pricing.choice import lanes_of
+from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed, letter_in
 from confide.release.refusal import beside_units, epsilon_delta
 from confide.tables.schema import Dataset
 
@@ -50,18 +51,19 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
         free: Whether what it asks was charged before, and is delivered at no charge.
     """
     rows = []
-    for use in spent.scopes:
-        delta = use.scope is Scope.LIFETIME_DELTA
-        if delta and not use.cap and not planned.amount.atto:
+    amount = Amount(nano=0) if free else amount_in(spent.measure, planned=planned)
+    for scope in spent.scopes:
+        delta = scope.scope is Scope.LIFETIME_DELTA
+        if delta and not scope.cap and not planned.amount.atto:
             continue
-        this, per_one = (planned.amount.atto, ATTO) if delta else (planned.amount.nano, NANO)
-        this = 0 if free else this
+        use, this = scope.charged(amount)
+        per_one = ATTO if delta else NANO
         after = None if use.cap is None else use.cap - use.used - this
         fits = after is None or after >= 0
         rows.append(
             PlanCap(
                 cap=cap_name(use),
-                letter="δ" if delta else spent.measure.letter,
+                letter=letter_of(use, measure=spent.measure),
                 limit=None if use.cap is None else decimal_text(use.cap, per_one=per_one),
                 spent=decimal_text(use.used, per_one=per_one),
                 this=decimal_text(this, per_one=per_one),
@@ -80,11 +82,26 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
     return tuple(rows)
 
 
+def amount_in(measure: LedgerMeasure, *, planned: Plan) -> Amount:
+    """Return what a plan costs a ledger; of a mixed one, in its lanes."""
+    if not isinstance(measure, Mixed):
+        return planned.amount
+    return replace(planned.amount, lanes=lanes_of(planned, measure=measure))
+
+
+def letter_of(use: ScopeSpent, *, measure: LedgerMeasure) -> str:
+    """Return in what the amounts of a cap are: ε, ρ, δ, or ε(a) at an order of a mixed ledger."""
+    letter = "δ" if use.scope is Scope.LIFETIME_DELTA else measure.letter
+    return letter_in(use.order, letter=letter)
+
+
 def cap_name(use: ScopeSpent) -> str:
     """Return the name of a cap for people: "calendar year 2027"."""
     words = {"lifetime-delta": "lifetime, key selection", "rolling-365d": "any 365 days"}
     scope = words.get(use.scope.value, use.scope.value.replace("-", " "))
     name = f"{scope} {use.period.replace('/', ' ')}".strip()
+    if use.order and use.epsilon is not None:  # how much ε it lets be lost, where it counts another
+        name = f"{name}: ε {decimal_text(use.epsilon, per_one=NANO)}"
     return f"{use.cap_id} ({name})" if use.cap_id else name
 
 
@@ -94,23 +111,43 @@ def file_caps(declared: DeclaredDataset, *, planned: Plan) -> tuple[PlanCap, ...
     if declared.policy is not None:
         held = adopted(declared.policy).held()
     elif declared.caps is not None:
-        held = caps_of_file(declared.caps)
-    return tuple(_cap(each, planned=planned) for each in held if each.units or planned.amount.atto)
+        held = caps_of_file(declared.caps, measure=declared.measure)
+    amount = amount_in(declared.measure, planned=planned)
+    return tuple(
+        _cap(each, amount=amount, planned=planned, measure=declared.measure)
+        for each in held
+        if each.units or planned.amount.atto
+    )
 
 
-def _cap(each: HeldCap, *, planned: Plan) -> PlanCap:
+def _cap(each: HeldCap, *, amount: Amount, planned: Plan, measure: LedgerMeasure) -> PlanCap:
     delta = each.kind == Scope.LIFETIME_DELTA.value
-    this, per_one = (planned.amount.atto, ATTO) if delta else (planned.amount.nano, NANO)
     name = each.kind.replace("/", " ").replace("-", " ")
+    order = 0
+    if each.epsilon is not None and isinstance(measure, Mixed):
+        order = order_of(each.kind, measure=measure)
+    scope = Scope(each.kind.partition("/")[0])
+    empty = ScopeSpent(
+        scope=scope,
+        period="",
+        used=0,
+        cap=each.units,
+        remaining=each.units,
+        order=order,
+        epsilon=each.epsilon,
+        pure=0 if order else None,
+    )
+    use, this = empty.charged(amount)
+    most, per_one = use.cap or 0, ATTO if delta else NANO
     return PlanCap(
         cap=f"{each.id} ({name})" if each.id else name,
-        letter="δ" if delta else planned.dataset.measure.letter,
-        limit=decimal_text(each.units, per_one=per_one),
+        letter=letter_of(use, measure=measure),
+        limit=decimal_text(most, per_one=per_one),
         spent=None,
         this=decimal_text(this, per_one=per_one),
         free_after=None,
-        fits=False if this > each.units else None,
-        epsilon=in_epsilon(planned.dataset, delta=delta, limit=each.units, this=this),
+        fits=False if this > most else None,
+        epsilon=in_epsilon(planned.dataset, delta=delta, limit=most, this=this),
     )
 
 
@@ -123,9 +160,12 @@ def in_epsilon(dataset: Dataset, *, delta: bool, **units: int | None) -> Mapping
         units: By name.
     """
     beside = {name: beside_units(each, dataset=dataset) for name, each in units.items()}
+    if dataset.mixed:  # amounts are in ε, or at an order
+        return {}
     return {name.replace("_", "-"): e for name, e in beside.items() if e and not delta}
 
 
 def delta_beside(dataset: Dataset) -> str | None:
-    """Return the δ of every ε that stands beside an amount in ρ; none where amounts are in ε."""
-    return power_text(epsilon_delta(dataset)) if dataset.measure is Measure.ZCDP else None
+    """Return the δ of every ε of a cap; none where that is pure."""
+    has_delta = dataset.mixed or dataset.measure is Measure.ZCDP
+    return power_text(epsilon_delta(dataset)) if has_delta else None

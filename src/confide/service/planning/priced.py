@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confide.files.dataset import asked_nano
+from confide.files.dataset import DeclaredDataset, asked_nano
 from confide.files.study import ask_from
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.choice import planned_by
 from confide.privacy.exact import Number
 from confide.tables.schema import Dataset
 
@@ -14,7 +15,7 @@ from confide.tables.schema import Dataset
 def priced(
     statistics: Sequence[Statistic | Mapping[str, Any]],
     *,
-    dataset: Dataset,
+    declared: DeclaredDataset,
     epsilon: Number | None = None,
     rho: Number | None = None,
     study: Study | None = None,
@@ -23,18 +24,22 @@ def priced(
 
     Args:
         statistics: Specs, or mappings in the words of study.yaml.
-        dataset: Of what.
-        epsilon: Most that the plan may cost; under zcdp at the declared δ.
+        declared: Of what.
+        epsilon: Most that the plan may cost; under zcdp and mixed at the declared δ.
         rho: The same in ρ.
         study: Why; an id is made from the statistics when None.
 
     Raises:
         ContractError: If a spec does not suit the data set or the errors need more.
     """
-    asks = [
-        ask_from(each, dataset=dataset) if isinstance(each, Mapping) else Ask(statistic=each)
-        for each in statistics
-    ]
-    nano = asked_nano(epsilon, rho, dataset=dataset)
-    study = study or Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
-    return make_plan(asks, study=study, dataset=dataset, nano=nano)
+
+    def make(dataset: Dataset) -> Plan:
+        asks = [
+            ask_from(each, dataset=dataset) if isinstance(each, Mapping) else Ask(statistic=each)
+            for each in statistics
+        ]
+        nano = asked_nano(epsilon, rho, dataset=dataset)
+        named = study or Study(id="-".join(ask.statistic.id for ask in asks)[:60] or "study")
+        return make_plan(asks, study=named, dataset=dataset, nano=nano)
+
+    return planned_by(make, dataset=declared.dataset, year=declared.year()).taken.plan

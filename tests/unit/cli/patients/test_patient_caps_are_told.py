@@ -9,7 +9,7 @@ import pytest
 from command_line import confide
 from confide.release.certificate.form import CertificateForm
 from confide.release.site.keys import read_person_key
-from confide.release.verify.checks import charges_check
+from confide.release.verify.checks import Owed, charges_check
 
 POLICY = """\
 policy: {{id: h, version: 1, effective: 2020-01-01, owner: x}}
@@ -99,7 +99,8 @@ def test_a_delta_under_such_a_policy_is_charged_and_verifies(wide, measure):
     without = json.loads((wide / "o" / "certificate.json").read_text())
     without["accounting"]["charges"] = []
     form = CertificateForm.read(without)
-    check = charges_check(form, nano=Fraction(1, 2), atto=Fraction(1, 10**8), grown=False)
+    owed = Owed(nano=Fraction(1, 2), atto=Fraction(1, 10**8))
+    check = charges_check(form, owed=owed, grown=False)
     assert (check.holds, "lifetime-delta" in check.detail) == (False, True)
 
 

@@ -1,0 +1,187 @@
+"""Which noise a plan of a mixed ledger has: that of ε or that of ρ, by its error and the year.
+
+A study is planned twice, once in each measure.  Laplace noise is the smaller of the two where a
+patient moves few cells of few questions; Gaussian noise where they move many, and costs a year of
+many releases less.  So the one with the smaller errors is taken of those that fit into a year as
+often as is declared; of two with the same errors, the one that fits more often.
+
+*Privacy:* compares forecasts, charges and caps: public facts alone.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from confide.errors import ConfideError, ContractError, UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.threshold import KeyThreshold
+from confide.plans.events import recompute
+from confide.plans.plan import Plan
+from confide.plans.pricing.allocate import forecast
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import InLanes, nano
+from confide.privacy.measure import Measure, Mixed
+from confide.tables.schema import Dataset
+
+_ALIKE = math.log(1.01)
+"""Errors that differ by less are taken for the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Year:
+    """What a mixed ledger gives a year.
+
+    Attributes:
+        measure: Of the ledger.
+        cap: On a calendar year, or on everything where there is none.
+        releases: How many releases are to fit into it; 1 where nobody said.
+    """
+
+    measure: Mixed
+    cap: MixedCap
+    releases: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Road:
+    """One way to plan a study.
+
+    Attributes:
+        plan: The plan.
+        fits: How many such releases fit into a year of a mixed ledger, if there are no others.
+    """
+
+    plan: Plan
+    fits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The road taken, and the other one.
+
+    Attributes:
+        taken: By the rule.
+        other: None where the study has no such plan.
+        error: Error of the taken one as a share of the other's, on the whole.
+    """
+
+    taken: Road
+    other: Road | None = None
+    error: float = 1.0
+
+
+def measured_in(dataset: Dataset) -> tuple[Dataset, ...]:
+    """Return a data set in each measure in which a study of it can be planned."""
+    if not dataset.mixed:
+        return (dataset,)
+    return tuple(replace(dataset, measure=each) for each in (Measure.ZCDP, Measure.PURE))
+
+
+def planned_by(make: Callable[[Dataset], Plan], *, dataset: Dataset, year: Year | None) -> Chosen:
+    """Return the plan of a study; in a mixed ledger the better of two.
+
+    Args:
+        make: Plans it for a data set of one measure.
+        dataset: Of any ledger.
+        year: What a mixed ledger gives; None for another.
+
+    Raises:
+        ContractError: If it has no plan in either measure; as ``make`` does for ρ.
+    """
+    if year is None:
+        return Chosen(taken=Road(plan=make(dataset), fits=0))
+    roads: list[Road] = []
+    problem: ConfideError | None = None
+    for each in measured_in(dataset):
+        try:
+            plan = make(each)
+        except (ContractError, UnsupportedError) as no_such_plan:
+            problem = problem or no_such_plan
+            continue
+        roads.append(Road(plan=plan, fits=fits_in(year, lanes_of(plan, measure=year.measure))))
+    match roads:
+        case [one, other]:
+            return _better(one, other, releases=year.releases)
+        case [one]:
+            return Chosen(taken=one)
+        case _:
+            raise problem or ContractError("The study has no plan in any measure.")
+
+
+def lanes_of(plan: Plan, *, measure: Mixed) -> InLanes:
+    """Return what a plan costs a mixed ledger.
+
+    Raises:
+        ContractError: If it costs nothing.
+    """
+    lanes = recompute(plan.events_json, measure=plan.dataset.measure, mixed=measure).lanes
+    if lanes is None:
+        raise ContractError("The plan measures nothing.", hint="Add a statistic to the study.")
+    return lanes
+
+
+def fits_in(year: Year, lanes: InLanes) -> int:
+    """Return how many releases of that cost fit into a year that holds no others.
+
+    Example:
+        >>> cap = MixedCap.of(Fraction(3), delta=Fraction("1e-6"))
+        >>> year = Year(measure=Mixed(atto=10**12, yearly=9, lifetime=4), cap=cap)
+        >>> fits_in(year, InLanes(alone=10**9, pure=10**9, ordered=((4, 9 * 10**8), (9, 10**9))))
+        3
+    """
+    in_order = max(0, year.cap.budget) // lanes.at(year.cap.order)
+    return in_order if lanes.pure is None else max(in_order, nano(year.cap.epsilon) // lanes.pure)
+
+
+def _better(one: Road, other: Road, *, releases: int) -> Chosen:
+    """Return the road with the smaller errors, of those that fit as often as is asked."""
+    logs = log_errors(one.plan, than=other.plan)
+    difference = sum(logs) / len(logs) if logs else 0.0
+    enough = [min(each.fits, releases) for each in (one, other)]
+    takes_one = difference < 0
+    if enough[0] != enough[1]:
+        takes_one = enough[0] > enough[1]
+    elif abs(difference) <= _ALIKE:
+        takes_one = one.fits >= other.fits
+    if takes_one:
+        return Chosen(taken=one, other=other, error=math.exp(difference))
+    return Chosen(taken=other, other=one, error=math.exp(-difference))
+
+
+def log_errors(plan: Plan, *, than: Plan) -> Sequence[float]:
+    """Return ln of the error of each statistic as a share of that in another plan of the study.
+
+    By forecasts, and by the noise where these need what nobody said.
+    """
+    found = []
+    for statistic in plan.statistics:
+        ours, theirs = (_error(each, statistic.id) for each in (plan, than))
+        if ours is None or theirs is None:
+            ours, theirs = (_noise(each, statistic.id) for each in (plan, than))
+        if ours and theirs:
+            found.append(math.log(ours / theirs))
+    return found
+
+
+def _error(plan: Plan, name: str) -> float | None:
+    statistic = next(each for each in plan.statistics if each.id == name)
+    try:
+        width = forecast(plan, statistic).half_width
+    except ConfideError:
+        return None
+    return width if math.isfinite(width) and width > 0 else None
+
+
+def _noise(plan: Plan, name: str) -> float | None:
+    """Return the mean width of the noise of a statistic's questions, on a log scale."""
+    widths = []
+    for each in plan.of(name):
+        match each.mechanism:
+            case DiscreteLaplace() | DiscreteGaussian():
+                widths.append(float(each.mechanism.half_width(0.95)))
+            case KeyThreshold() as rule:
+                widths.append(float(rule.noise().half_width(0.95)))
+            case _:
+                return None
+    return math.exp(sum(math.log(max(width, 1e-9)) for width in widths) / len(widths))
