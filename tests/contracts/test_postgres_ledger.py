@@ -3,11 +3,13 @@ import os
 import pytest
 
 from contracts.ledger_contract import LedgerContract
+from contracts.mixed_contract import MixedContract
 from contracts.officers_contract import OfficersContract
 from contracts.policy_contract import PolicyContract
 from contracts.race_contract import RaceContract
 from contracts.workflow_contract import WorkflowContract
 from ledgers import open_ledger
+from mixed_ledgers import opened
 from postgres_server import server
 
 URL = "CONFIDE_TEST_LEDGER_URL"
@@ -26,6 +28,11 @@ class TestPostgresLedger(LedgerContract):
 class TestPostgresLedgerUnderAPolicy(PolicyContract):
     def open(self, folder, clock):
         return open_ledger(folder, clock=clock, url=server().url)
+
+
+class TestPostgresMixedLedger(MixedContract):
+    def open(self, folder, clock):
+        return opened(folder, clock=clock, url=server().url)
 
 
 class TestPostgresWorkflow(WorkflowContract):

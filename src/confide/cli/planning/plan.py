@@ -57,6 +57,8 @@ def show_plan(seen: "Preview", *, why: bool = False) -> None:
     run = f", {seen.period}" if seen.period else ""
     say(f"{seen.title or seen.study}{run}  ({seen.dataset})", style="bold")
     _show_questions(seen)
+    if seen.road is not None:
+        say(f"  {seen.road.text}")
     for each in seen.statistics:
         _show_outlook(each)
     if why:

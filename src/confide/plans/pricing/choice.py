@@ -11,19 +11,18 @@ often as is declared; of two with the same errors, the one that fits more often.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from confide.errors import ConfideError, ContractError, UnsupportedError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.threshold import KeyThreshold
 from confide.plans.events import recompute
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Statistic
 from confide.plans.pricing.allocate import forecast
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import InLanes, nano
 from confide.privacy.measure import Measure, Mixed
 from confide.tables.schema import Dataset
 
+_ROWS = Fraction(1000)
 _ALIKE = math.log(1.01)
 """Errors that differ by less are taken for the same."""
 
@@ -152,36 +151,24 @@ def _better(one: Road, other: Road, *, releases: int) -> Chosen:
 def log_errors(plan: Plan, *, than: Plan) -> Sequence[float]:
     """Return ln of the error of each statistic as a share of that in another plan of the study.
 
-    By forecasts, and by the noise where these need what nobody said.
+    Where nobody said how many rows are expected, both are forecast for a thousand.  A statistic
+    that cannot be forecast then says nothing.
     """
     found = []
     for statistic in plan.statistics:
-        ours, theirs = (_error(each, statistic.id) for each in (plan, than))
-        if ours is None or theirs is None:
-            ours, theirs = (_noise(each, statistic.id) for each in (plan, than))
+        other = next(each for each in than.statistics if each.id == statistic.id)
+        ours, theirs = _error(plan, statistic), _error(than, other)
         if ours and theirs:
             found.append(math.log(ours / theirs))
     return found
 
 
-def _error(plan: Plan, name: str) -> float | None:
-    statistic = next(each for each in plan.statistics if each.id == name)
-    try:
-        width = forecast(plan, statistic).half_width
-    except ConfideError:
-        return None
-    return width if math.isfinite(width) and width > 0 else None
-
-
-def _noise(plan: Plan, name: str) -> float | None:
-    """Return the mean width of the noise of a statistic's questions, on a log scale."""
-    widths = []
-    for each in plan.of(name):
-        match each.mechanism:
-            case DiscreteLaplace() | DiscreteGaussian():
-                widths.append(float(each.mechanism.half_width(0.95)))
-            case KeyThreshold() as rule:
-                widths.append(float(rule.noise().half_width(0.95)))
-            case _:
-                return None
-    return math.exp(sum(math.log(max(width, 1e-9)) for width in widths) / len(widths))
+def _error(plan: Plan, statistic: Statistic) -> float | None:
+    for asked in (statistic, replace(statistic, expect=_ROWS)):
+        try:
+            width = forecast(plan, asked).half_width
+        except ConfideError:
+            continue
+        if math.isfinite(width) and width > 0:
+            return width
+    return None

@@ -245,13 +245,35 @@ def cost(uses: Sequence[Use], *, measure: Mixed) -> InLanes:
     """
     counted = _counted(uses)
     ordered = {order: _total(counted, order=order) for order in measure.orders}
-    alone = _least_cap(counted, delta=Fraction(measure.atto, ATTO))
+    alone = _alone(counted, delta=Fraction(measure.atto, ATTO))
     pure = next(iter(ordered.values())).pure
     return InLanes(
         alone=alone,
         pure=pure,
         ordered=tuple((order, total.ordered) for order, total in ordered.items()),
     )
+
+
+def _alone(uses: Sequence[Use], *, delta: Fraction) -> int:
+    """Return an ε in 1e-9 that events lose together at δ, if all are fixed before the first.
+
+    The least of all orders, as Σd + ln(κ/δ)/(a − 1) falls and then rises with the order; or Σε.
+    """
+
+    def lost(order: int) -> int:
+        room = _exact_budget(Fraction(0), delta, order)  # of ε* = 0: what δ takes away
+        return _total(uses, order=order).ordered + _up(-room)
+
+    low, high = 2, 4
+    while high <= _MOST_ORDER and lost(high) < lost(low):
+        low, high = high, high * 2
+    low = max(2, low // 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if lost(middle + 1) < lost(middle) else (low, middle)
+    least = min(lost(low), lost(high))
+    pure = _total(uses, order=2).pure
+    return least if pure is None else min(pure, least)
 
 
 def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
@@ -269,7 +291,18 @@ def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
         1.043
     """
     counted = _counted([Use(loss=each) for each in losses])
-    return Fraction(_least_cap(counted, delta=delta), NANO)
+
+    def fits(steps: int) -> bool:
+        cap = MixedCap.of(Fraction(steps, NANO), delta=delta)
+        return cap.admits(_total(counted, order=cap.order))
+
+    low, high = 0, NANO
+    while not fits(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return Fraction(high, NANO)
 
 
 def _counted(uses: Sequence[Use]) -> tuple[Use, ...]:
@@ -287,27 +320,12 @@ def _total(uses: Sequence[Use], *, order: int) -> Lanes:
     return sum((each.charged(order) for each in uses), Lanes())
 
 
-def _least_cap(uses: Sequence[Use], *, delta: Fraction) -> int:
-    """Return the least ε in 1e-9 whose cap admits all events; Σε where that is less."""
-
-    def fits(steps: int) -> bool:
-        cap = MixedCap.of(Fraction(steps, NANO), delta=delta)
-        return cap.admits(_total(uses, order=cap.order))
-
-    low, high = 0, NANO
-    while not fits(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
-
-
 @functools.lru_cache(maxsize=4096)
 def _budget(epsilon: Fraction, delta: Fraction, order: int) -> int:
     return ((_exact_budget(epsilon, delta, order) - _SLACK) * NANO).__floor__()
 
 
+@functools.lru_cache(maxsize=4096)
 def _exact_budget(epsilon: Fraction, delta: Fraction, order: int) -> Fraction:
     """Return ε* − ln(κ/δ)/(a − 1) to some 50 digits."""
     with decimal.localcontext(_DIGITS):

@@ -1,11 +1,13 @@
 """Plan: what a study would measure, how well, and what it would cost; reads no data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from confide.files.study import read_study
 from confide.service.opening import open_study
 from confide.service.planning.alone import preview_alone, why_alone
 from confide.service.planning.preview import Preview, described
+from confide.service.planning.road import told_road
 
 
 def plan(study: Path, *, period: str | None = None) -> Preview:
@@ -22,7 +24,11 @@ def plan(study: Path, *, period: str | None = None) -> Preview:
     read = read_study(study, period=period)
     why = why_alone(read.declared.base)
     if why:
-        return preview_alone(read, read.plan(), why=why)
+        chosen = read.chosen()
+        seen = preview_alone(read, chosen.taken.plan, why=why)
+        return replace(seen, road=told_road(read, chosen))
     site, declared = open_study(study, period=period)
     with site:
-        return described(declared.plan(), site=site)
+        chosen = declared.chosen()
+        seen = described(chosen.taken.plan, site=site)
+        return replace(seen, road=told_road(declared, chosen))

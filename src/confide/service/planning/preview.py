@@ -27,6 +27,7 @@ from confide.service.planning.left_out import Refusal, told_refusal
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.offers import Offer, offered
 from confide.service.planning.outlook import Measured, Outlook, measured, outlooks
+from confide.service.planning.road import ToldRoad
 from confide.service.site import Site
 
 
@@ -76,6 +77,7 @@ class Preview:
         published_before: What of it was published, if it would be charged again.
         offers: What published releases answer; None where that was not asked.
         reading: How the source would be read; None where that was not asked.
+        road: Why it has its noise, in a mixed ledger; None in another, or where nobody chose.
         unknown: What is not known, where the ledger is not open.
     """
 
@@ -101,6 +103,7 @@ class Preview:
     published_before: str | None
     offers: Annotated[tuple[Offer, ...] | None, OMITTED] = None
     reading: Annotated[tuple[str, ...] | None, OMITTED] = None
+    road: Annotated[ToldRoad | None, OMITTED] = None
     unknown: Annotated[str | None, OMITTED] = None
 
 

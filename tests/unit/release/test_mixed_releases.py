@@ -1,0 +1,51 @@
+"""Every kind of statistic, released from one mixed ledger: charged in lanes, and it verifies."""
+
+import json
+
+import pytest
+
+import confide
+from confide.budget.ledger import Scope
+from confide.plans.events import recompute
+from confide.privacy.amount import NANO
+from confide.privacy.measure import Measure, Mixed
+from confide.release.verify.verify import read_certificate, verify
+from confide.report.pages.save import save
+from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
+
+CAPS = {
+    "release": {"epsilon": "2"},
+    "calendar-year": {"epsilon": "60"},
+    "lifetime": {"epsilon": "100"},
+}
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("town")
+    value = dataset(measure="mixed") | {"caps": CAPS}
+    with confide.open(value, frames=frames(), folder=folder) as workspace:
+        yield workspace, folder
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_every_kind_is_charged_in_the_lanes_of_a_mixed_ledger_and_verifies(town, kind):
+    workspace, folder = town
+    plan = workspace.plan({"id": "it", "kind": kind} | STUDIES[kind], epsilon="1")
+    release = workspace.release(plan)
+    entry = workspace.ledger.entries("town", last=1)[0]
+    measure = workspace.declared.measure
+    assert isinstance(measure, Mixed)
+    owed = recompute(plan.events_json, measure=plan.dataset.measure, mixed=measure)
+    assert entry.amount == owed
+    assert owed.lanes.alone <= NANO
+    assert (entry.measure is Measure.ZCDP) or kind not in GAUSSIAN_ALONE
+    scopes = {charge.scope: charge for charge in entry.charges}
+    assert scopes[Scope.RELEASE].amount == owed.lanes.alone
+    for scope, order in ((Scope.CALENDAR_YEAR, measure.yearly), (Scope.LIFETIME, measure.lifetime)):
+        charge = scopes[scope]
+        assert charge.amount == (owed.lanes.at(order) if charge.order else owed.lanes.pure)
+    out = folder / kind
+    save(release, out)
+    assert verify(read_certificate(out / "certificate.json"), folder=out).holds
+    json.loads((out / "certificate.json").read_bytes())
