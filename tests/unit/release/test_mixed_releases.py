@@ -12,6 +12,7 @@ from confide.privacy.measure import Measure, Mixed
 from confide.release.verify.verify import read_certificate, verify
 from confide.report.pages.save import save
 from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
+from unit.release import test_growing_release as growing
 
 CAPS = {
     "release": {"epsilon": "2"},
@@ -49,3 +50,20 @@ def test_every_kind_is_charged_in_the_lanes_of_a_mixed_ledger_and_verifies(town,
     save(release, out)
     assert verify(read_certificate(out / "certificate.json"), folder=out).holds
     json.loads((out / "certificate.json").read_bytes())
+
+
+def test_a_growing_release_of_a_mixed_ledger_goes_on_at_no_charge(tmp_path, monkeypatch):
+    text = growing.DATASET.replace("measure: zcdp", "measure: mixed")
+    monkeypatch.setattr(growing, "DATASET", text)
+    _, last = growing.grow(tmp_path, steps=(10, 13))
+    charges = last.certificate["accounting"]["charges"]
+    assert [each["amount"] for each in charges] == ["0", "0"]
+    assert all(each["before"] == each["after"] != "0" for each in charges)
+    with confide.open(tmp_path / "dataset.yaml") as workspace:
+        opened, step = workspace.ledger.entries("board")
+        assert opened.amount.lanes is not None
+        assert (step.amount.nano, step.amount.lanes) == (0, None)
+        workspace.ledger.verify_chain()
+    out = tmp_path / "out"
+    save(last, out)
+    assert verify(read_certificate(out / "certificate.json"), folder=out).holds

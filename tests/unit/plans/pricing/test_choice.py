@@ -1,0 +1,109 @@
+"""The noise of a plan in a mixed ledger: the smaller errors of those that fit into the year."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from confide.errors import ContractError
+from confide.files.dataset import declared_by
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.pricing.choice import fits_in, lanes_of, log_errors, measured_in
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import NANO
+from confide.privacy.measure import Measure
+from confide.service.planning.priced import priced
+
+DATASET = {
+    "dataset": {"id": "ward", "lineage": "ward", "snapshot": "1"},
+    "source": {"kind": "csv", "path": "."},
+    "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
+    "accounting": {"measure": "mixed", "delta": "1e-6", "selection-delta": "0"},
+    "caps": {"lifetime": {"epsilon": 10}, "calendar-year": {"epsilon": 3}},
+    "tables": {
+        "visits": {
+            "rows-per-patient": 1,
+            "columns": {"age": {"kind": "number", "lower": 0, "upper": 100}},
+        }
+    },
+}
+
+
+def ward(releases=None):
+    asked = {} if releases is None else {"releases-a-year": releases}
+    return declared_by(DATASET | {"accounting": DATASET["accounting"] | asked}, folder=".")
+
+
+def counts(number):
+    return [{"id": f"n{place}", "kind": "count"} for place in range(number)]
+
+
+def plan(number, *, epsilon="1", releases=None):
+    return priced(counts(number), declared=ward(releases), epsilon=epsilon)
+
+
+def narrowest(number, *, epsilon):
+    """The least that the noise of so many counts is wide, in either measure, by hand."""
+    cap = MixedCap.of(Fraction(epsilon), delta=Fraction("1e-6"))
+    sigma_squared = number / (2 * Fraction(cap.budget // cap.order, NANO))
+    laws = (
+        DiscreteLaplace(scale=number / Fraction(epsilon)),
+        DiscreteGaussian(sigma_squared=sigma_squared),
+    )
+    return min(each.half_width(0.95) for each in laws)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
+@pytest.mark.parametrize("number", [1, 3, 8, 9, 10, 11, 12, 30])
+def test_a_study_of_equal_counts_has_the_noise_that_is_less_wide(number, epsilon):
+    made = plan(number, epsilon=epsilon)
+    assert made.measurements[0].mechanism.half_width(0.95) <= narrowest(number, epsilon=epsilon)
+
+
+def test_one_count_has_laplace_noise_and_a_dozen_have_gaussian():
+    assert plan(1).dataset.measure is Measure.PURE
+    assert plan(12).dataset.measure is Measure.ZCDP
+
+
+def test_who_needs_more_releases_a_year_than_fit_as_epsilon_gets_gaussian_noise():
+    assert plan(1, releases=3).dataset.measure is Measure.PURE
+    assert plan(1, releases=4).dataset.measure is Measure.ZCDP
+    assert plan(1, epsilon="0.1", releases=30).dataset.measure is Measure.PURE
+
+
+def test_releases_of_a_plan_that_fit_into_a_year_are_those_that_its_caps_admit():
+    of = ward()
+    year = of.year()
+    pure = lanes_of(plan(1), measure=of.measure)
+    gaussian = lanes_of(plan(1, releases=7), measure=of.measure)
+    assert fits_in(year, pure) == 3
+    assert fits_in(year, gaussian) == year.cap.budget // gaussian.at(year.cap.order) == 7
+
+
+def test_a_study_of_declared_errors_takes_the_noise_that_leaves_the_year_more_room():
+    asked = [{"id": "n", "kind": "count", "error": {"within": 60}}]
+    made = priced(asked, declared=ward())
+    of = ward()
+    rooms = {}
+    for each in measured_in(of.dataset):
+        alone = replace(of, dataset=replace(each, mixed=False))
+        rooms[each.measure] = fits_in(
+            of.year(), lanes_of(priced(asked, declared=alone), measure=of.measure)
+        )
+    assert rooms[made.dataset.measure] == max(rooms.values())
+
+
+def test_what_only_gaussian_noise_can_do_is_planned_with_it():
+    of = ward()
+    with pytest.raises(ContractError):
+        priced([{"id": "it", "kind": "no-kind"}], declared=of, epsilon="1")
+    alone = replace(of, dataset=replace(of.dataset, measure=Measure.PURE, mixed=False))
+    asked = {"id": "it", "kind": "series", "column": "age", "over": "age"}
+    with pytest.raises(ContractError):  # has a form in neither: the fault is told, not another
+        priced([asked], declared=alone, epsilon="1")
+
+
+def test_errors_of_plans_are_compared_statistic_by_statistic():
+    three, nine = plan(1, epsilon="0.3"), plan(1, epsilon="0.9")
+    assert log_errors(three, than=nine)[0] == pytest.approx(1.1, abs=0.2)
