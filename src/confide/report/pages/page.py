@@ -203,9 +203,10 @@ def _accounting(release: "Release", accounting: AccountingPart, *, words: Words)
         ]
         for line in charge_lines(accounting)
     ]
-    said = words.say(
-        "page.entry", entry=str(accounting.entry), letter=release.plan.dataset.measure.letter
-    )
+    dataset, entry = release.plan.dataset, str(accounting.entry)
+    said = words.say("page.entry", entry=entry, letter=dataset.measure.letter)
+    if dataset.mixed:
+        said = words.say("page.entry-mixed", entry=entry)
     return tag(
         "section",
         tag("h2", words.say("page.accounting"), id="accounting"),

@@ -10,13 +10,19 @@ from confide.budget.ledger import Scope
 from confide.drawing.markup import Html, tag
 from confide.drawing.numbers import clean, epsilon_text, limit_of, power_text, used_of
 from confide.drawing.words import Words
+from confide.privacy.measure import letter_in
 from confide.report.wording.guarantee import ChargeLine
 
 _WIDTH, _HEIGHT = 400, 14
 
 
 def scope_text(line: ChargeLine, *, words: Words) -> str:
-    """Return what a cap is called."""
+    """Return what a cap is called; with the order at which it counts, where that is one."""
+    name = _scope_name(line, words=words)
+    return f"{name}, {letter_in(line.order, letter='')}" if line.order else name
+
+
+def _scope_name(line: ChargeLine, *, words: Words) -> str:
     match line.scope:
         case Scope.CALENDAR_YEAR:
             return words.say("scope.calendar-year", period=clean(line.period))

@@ -80,6 +80,8 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
             yield words.say("methods.zcdp", rho=epsilon_text(rho))
         case _:
             yield words.say("methods.pure")
+    if plan.dataset.mixed:
+        yield words.say("methods.mixed", noise=words.say(f"methods.noise.{measure.value}"))
     yield words.say("methods.bounds", facts="; ".join(_facts(form.data, words=words)))
     levels = {estimate.level for estimate in release.estimates}
     yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))
@@ -90,7 +92,7 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
                 "methods.caps",
                 after=after,
                 cap=cap,
-                letter=measure.letter,
+                letter=line.letter(plan.dataset),
             )
     yield words.say(
         "methods.certificate",
