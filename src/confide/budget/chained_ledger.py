@@ -10,7 +10,6 @@ the chain, by the statement that adds to the counter, and by a ``CHECK`` of the 
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from confide.budget.accountant import Accountant
@@ -20,8 +19,13 @@ from confide.budget.accounts.file_caps import is_raised
 from confide.budget.accounts.held import Held, key_of
 from confide.budget.accounts.lost_lineages import UNKNOWN
 from confide.budget.accounts.lost_terms import NOTHING_TOLD
-from confide.budget.accounts.request_row import row_fields
-from confide.budget.accounts.required_terms import as_lost, require_same_terms, require_terms
+from confide.budget.accounts.request_row import in_lanes_of, row_fields
+from confide.budget.accounts.required_terms import (
+    as_lost,
+    in_orders_of,
+    require_same_terms,
+    require_terms,
+)
 from confide.budget.chain.chain import Chain, Signer
 from confide.budget.chain.identity import SiteFolder
 from confide.budget.chain.ledger_time import Clock, SystemClock, charged_year
@@ -64,14 +68,10 @@ from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import Officers
 from confide.budget.workflow.rules import Refused, audience_of, claim_of
 from confide.errors import LedgerFrozenError, PolicyError
-from confide.privacy.measure import LedgerMeasure, Mixed
 
 
 class ChainedLedger(LedgerReading):
-    """A ledger over a store; satisfies :class:`confide.budget.ledger.Ledger`.
-
-    Not to be shared between threads, nor carried over a fork: each opens its own.
-    """
+    """A ledger over a store; not to be shared between threads, nor carried over a fork."""
 
     def __init__(
         self,
@@ -116,12 +116,10 @@ class ChainedLedger(LedgerReading):
                 terms = as_lost(terms, lost=lost.told if lost.binds else NOTHING_TOLD)
             else:
                 charged = self._journal.book.is_charged(terms.lineage)
+                terms = in_orders_of(account.terms, new=terms) if charged else terms
                 if is_policys(account, terms=terms, charged=charged) or account.terms == terms:
                     return
                 if charged:
-                    terms = terms.in_orders_of(account.terms)
-                    if terms == account.terms:
-                        return
                     require_terms(account.terms, new=terms)
                 if account.awaited.versions:  # whose terms these are
                     require_same_terms(account.terms, new=terms)
@@ -269,7 +267,7 @@ class ChainedLedger(LedgerReading):
         """Return the answer to a request; what it records is in the open transaction."""
         account = self._journal.book.account(request.lineage)
         require_same_terms(account.terms, new=request)
-        request = self._in_lanes(request, measure=account.terms.measure)
+        request = in_lanes_of(account.terms.measure, request, recompute=self._recompute)
         number = self._journal.book.requests.answered(key_of(request))
         if number is not None and self._journal.held(number).entry.state not in OVER:
             return self._known(self._journal.held(number), request)
@@ -292,13 +290,6 @@ class ChainedLedger(LedgerReading):
             self._record(request, kind="refused", when=when, charges=(), under=under)
             return refusal
         return self._grant(request, when=when, under=under)
-
-    def _in_lanes(self, request: ChargeRequest, *, measure: LedgerMeasure) -> ChargeRequest:
-        """Return a request with what it costs in the lanes of a mixed lineage."""
-        if not isinstance(measure, Mixed) or not request.amount.nano:
-            return request
-        cost = self._recompute(request.events_json, measure=request.measure, mixed=measure)
-        return replace(request, amount=replace(request.amount, lanes=cost.lanes))
 
     def _charged_year(self, account: Account) -> int:
         """Return the year that is charged now; refuse one that nobody opened, if any is capped."""
@@ -342,8 +333,8 @@ class ChainedLedger(LedgerReading):
         under: int,
     ) -> int:
         """Add the row of a request, granted or refused, and return its number."""
-        measure = self._journal.book.account(request.lineage).terms.measure
-        fields = row_fields(request, measure=measure, when=when, charges=charges, under=under)
+        of = self._journal.book.account(request.lineage).terms.measure
+        fields = row_fields(request, measure=of, when=when, charges=charges, under=under)
         event = self._journal.append(kind, owner=self._journal.store.owner, **fields)
         self._journal.store.write_request(self._journal.held(event.number).entry)
         return event.number
@@ -387,12 +378,8 @@ class ChainedLedger(LedgerReading):
             if account.counters[scope].is_full:  # for good: it takes nothing off
                 full = True
                 continue
-            self._journal.store.add_spent(
-                lineage=lineage,
-                scope=scope,
-                units=sign * units,
-                expect=spent[scope],
-            )
+            change = {"units": sign * units, "expect": spent[scope]}
+            self._journal.store.add_spent(lineage=lineage, scope=scope, **change)
         if full:
             self._journal.store.write_counters(book)
 

@@ -23,7 +23,7 @@ References:
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from confide.budget.chain.chain import Chain, Signer
@@ -46,7 +46,7 @@ from confide.errors import InvalidParameterError
 from confide.plans.plan import NAME_BYTES
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import Amount, require_units
-from confide.privacy.measure import MEASURES, LedgerMeasure, Measure, Mixed
+from confide.privacy.measure import MEASURES, LedgerMeasure, Measure
 from confide.privacy.unit import Entity
 
 if TYPE_CHECKING:
@@ -138,16 +138,6 @@ class LedgerTerms:
     def names(self) -> tuple[str, str, str]:
         """Unit, adjacency and measure: what the amounts of this lineage are of."""
         return self.unit.value, self.adjacency.value, self.measure.value
-
-    def in_orders_of(self, other: "LedgerTerms") -> "LedgerTerms":
-        """Return terms in the orders of others, if both are of mixed ledgers at the same δ.
-
-        A ledger keeps its orders, whatever became of its caps.
-        """
-        ours, theirs = self.measure, other.measure
-        if isinstance(ours, Mixed) and isinstance(theirs, Mixed) and ours.atto == theirs.atto:
-            return replace(self, measure=theirs)
-        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from confide.budget.accounts.account import Account
 from confide.budget.accounts.account_summary import summary
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.held import GROWTH, PLAN, SNAPSHOT, STUDY, Held, mark
-from confide.budget.accounts.required_terms import require_same_terms
+from confide.budget.accounts.required_terms import in_orders_of, require_same_terms
 from confide.budget.chain.identity import Identity
 from confide.budget.entry import OVER, CountingNow, State, entry_with
 from confide.budget.journal import Journal
@@ -37,7 +37,8 @@ class LedgerReading:
         with self._journal.transaction():
             account = self._journal.book.account(terms.lineage)
             if self._journal.book.is_charged(terms.lineage):
-                require_same_terms(account.terms, new=terms.in_orders_of(account.terms))
+                told = in_orders_of(account.terms, new=terms)
+                require_same_terms(account.terms, new=told)
 
     def spent(
         self, lineage: str, *, project: str | None = None, analyst: str | None = None

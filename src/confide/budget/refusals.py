@@ -299,11 +299,9 @@ def _way_out(charge: Charge, *, left: int, available: str) -> str:
     ask = "Ask for no more than what remains"
     if charge.order and charge.epsilon is not None:
         rho = decimal_text(left // charge.order, per_one=NANO)
-        of = decimal_text(charge.epsilon, per_one=NANO)
-        ask = (
-            f"Not everything was pure under this cap of ε={of}, so losses count at order "
-            f"{charge.order}. {ask}, which is ρ={rho}"
-        )
+        cap = f"this cap of ε={decimal_text(charge.epsilon, per_one=NANO)}"
+        why = f"Not everything was pure under {cap}, so losses count at order {charge.order}"
+        ask = f"{why}. {ask}, which is ρ={rho}"
     if charge.scope is Scope.RELEASE:
         return f"{ask}: a larger error, or fewer statistics."
     return f"{ask}, or {later}." if later else f"{ask}."

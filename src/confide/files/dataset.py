@@ -6,9 +6,8 @@ See docs/reference/dataset.md; the JSON Schema is generated from the models here
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -17,6 +16,14 @@ from confide.budget.per_patient.caps import patient_caps
 from confide.budget.policy.policy import Policy
 from confide.budget.stores.place import Place, SQLitePlace
 from confide.errors import ContractError, in_file
+from confide.files.accounting import (
+    AccountingSection,
+    AmountSection,
+    amount_nano,
+    ledger_measure,
+    require_mixed_alone,
+    room_of_a_year,
+)
 from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
@@ -24,17 +31,14 @@ from confide.files.linked import require_no_ledger_behind
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.source.omop import without_no_concept
 from confide.files.source.suited import require_suited
-from confide.files.texts import Counting, Exact, Positive, Section, beside, read_section
+from confide.files.texts import Counting, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
 from confide.files.yaml_text import parse_yaml, read_yaml
 from confide.plans.plan import Plan
-from confide.plans.pricing.choice import Year
-from confide.privacy.accounting.concentrated import rho_for
-from confide.privacy.accounting.mixed import MixedCap
+from confide.plans.pricing.roads import YearRoom
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import ATTO, NANO, atto, nano
-from confide.privacy.exact import Number
-from confide.privacy.measure import LedgerMeasure, Measure, Mixed
+from confide.privacy.amount import atto
+from confide.privacy.measure import LedgerMeasure, Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer
 from confide.tables.schema import Dataset
@@ -68,32 +72,6 @@ class ProtectsSection(Section):
     unit: Entity
     id: str
     adjacency: Adjacency
-
-
-class AccountingSection(Section):
-    """How losses add up, and δ."""
-
-    measure: Measure | Literal["mixed"]
-    delta: Exact = Fraction(0)
-    selection_delta: Exact | None = None
-    releases_a_year: Counting | None = None
-
-
-def is_mixed(section: AccountingSection) -> bool:
-    """Return whether the ledger takes plans of either measure."""
-    return section.measure == "mixed"
-
-
-def planned_in(section: AccountingSection) -> Measure:
-    """Return the measure of plans that say nothing else; both are tried in a mixed ledger."""
-    return section.measure if isinstance(section.measure, Measure) else Measure.ZCDP
-
-
-class AmountSection(Section):
-    """One amount: ε, or ρ under zcdp."""
-
-    epsilon: Positive | None = None
-    rho: Positive | None = None
 
 
 class CapsSection(Section):
@@ -196,27 +174,12 @@ class DeclaredDataset:
 
     @property
     def measure(self) -> LedgerMeasure:
-        """In what its ledger counts; orders of a mixed one are the best for its caps."""
-        if not self.dataset.mixed or self.caps is None:
-            return self.dataset.measure
-        delta, caps = self.dataset.delta - self.dataset.selection_delta, self.caps
-        yearly, lifetime = (
-            MixedCap.of(Fraction(cap, NANO), delta=delta).order
-            for cap in (caps.calendar_year or caps.lifetime, caps.lifetime)
-        )
-        return Mixed(atto=atto(delta), yearly=yearly, lifetime=lifetime)
+        """In what its ledger counts."""
+        return ledger_measure(self.dataset, caps=self.caps)
 
-    def year(self) -> Year | None:
+    def year(self) -> YearRoom | None:
         """Return what a mixed ledger gives a year; None of another."""
-        measure, caps = self.measure, self.caps
-        if not isinstance(measure, Mixed) or caps is None:
-            return None
-        cap = MixedCap(
-            epsilon=Fraction(caps.calendar_year or caps.lifetime, NANO),
-            delta=Fraction(measure.atto, ATTO),
-            order=measure.yearly if caps.calendar_year else measure.lifetime,
-        )
-        return Year(measure=measure, cap=cap, releases=self.releases_a_year or 1)
+        return room_of_a_year(self.measure, caps=self.caps, releases=self.releases_a_year)
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -268,25 +231,18 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     require_suited(tables, source=source)
     policy = governing(file, path=path)
     accounting = file.accounting
-    selection = accounting.selection_delta
-    if selection is None and policy is not None:
+    selection = accounting.selections
+    if accounting.selection_delta is None and policy is not None:
         selection = policy.selection_delta
-    if selection is None:
-        pure = accounting.measure is Measure.PURE
-        selection = accounting.delta if pure else accounting.delta / 2
-    if accounting.releases_a_year is not None and not is_mixed(accounting):
-        raise ContractError(
-            f"{path.name}: accounting → releases-a-year says which noise is chosen under mixed.",
-            hint="Leave it out, or write measure: mixed.",
-        )
+    require_mixed_alone(accounting, name=path.name)
     dataset = Dataset(
         id=file.dataset.id,
         lineage=file.dataset.lineage,
         snapshot=file.dataset.snapshot,
         unit=PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id),
         adjacency=file.protects.adjacency,
-        measure=planned_in(accounting),
-        mixed=is_mixed(accounting),
+        measure=accounting.planned_in,
+        mixed=accounting.is_mixed,
         delta=accounting.delta,
         selection_delta=selection,
         population_at_most=file.population_at_most,
@@ -363,13 +319,13 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
         return None
     policy = read_policy(beside(file.policy, of=path))
     protects, accounting = file.protects, file.accounting
-    if is_mixed(accounting):
+    if accounting.is_mixed:
         raise ContractError(
             f"{path.name}: accounting → measure: mixed has caps in this file, and no policy yet.",
             hint="Write caps: {lifetime: {epsilon: 4}, calendar-year: {epsilon: 1}}; or measure: "
             f"{policy.measure.value}, as in {file.policy}.",
         )
-    measure = planned_in(accounting)
+    measure = accounting.planned_in
     selection = accounting.selection_delta
     pairs = {
         "protects → unit": (protects.unit.value, policy.unit.value),
@@ -389,60 +345,6 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
                 hint="The ledger counts in one unit and measure; write the same in both files.",
             )
     return policy
-
-
-def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
-    """Return an amount of a file in 1e-9 of the data set's measure, rounded down.
-
-    Under zcdp an ε is read at the declared δ less the δ kept for key selection; so it is under
-    mixed, at the order that is the best for a release of that ε.
-
-    Raises:
-        ContractError: If it names no amount, or one of another measure.
-    """
-    if dataset.mixed and section.rho is not None:
-        raise ContractError(
-            f"{place}: expected an amount in ε, as everything is under measure: mixed.",
-            hint="Write {epsilon: 1}.",
-        )
-    if dataset.mixed and section.epsilon is not None and dataset.measure is Measure.ZCDP:
-        return _mixed_rho(section.epsilon, dataset=dataset, place=place)
-    match section.epsilon, section.rho, dataset.measure:
-        case Fraction() as epsilon, None, Measure.PURE:
-            return nano(epsilon)
-        case Fraction() as epsilon, None, Measure.ZCDP:
-            rho = rho_for(epsilon, delta=dataset.delta - dataset.selection_delta)
-            return nano(rho)
-        case None, Fraction() as rho, Measure.ZCDP:
-            return nano(rho)
-        case _:
-            raise ContractError(
-                f"{place}: expected one amount in the measure {dataset.measure.value}.",
-                hint="Write {epsilon: 1}, or {rho: 0.02} under zcdp.",
-            )
-
-
-def _mixed_rho(epsilon: Fraction, *, dataset: Dataset, place: str) -> int:
-    """Return the most ρ of a release, in 1e-9, that costs a mixed ledger no more than ε."""
-    cap = MixedCap.of(epsilon, delta=dataset.delta - dataset.selection_delta)
-    found = cap.budget // cap.order
-    if found < 1:
-        raise ContractError(f"{place}: no ρ is as little as this ε.", hint="Write a larger ε.")
-    return found
-
-
-def asked_nano(epsilon: Number | None, rho: Number | None, *, dataset: Dataset) -> int | None:
-    """Return an amount that was given in Python in 1e-9; None where none was.
-
-    Raises:
-        ContractError: As :func:`amount_nano`, or if it is no amount.
-    """
-    given = {"epsilon": epsilon, "rho": rho}
-    named = {key: value for key, value in given.items() if value is not None}
-    if not named:
-        return None
-    amount = read_section(AmountSection, named, name="plan")
-    return amount_nano(amount, dataset=dataset, place="plan")
 
 
 def _caps(section: CapsSection, *, dataset: Dataset) -> Caps:

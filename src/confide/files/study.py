@@ -17,7 +17,8 @@ from confide.errors import (
     concerning,
     in_file,
 )
-from confide.files.dataset import AmountSection, DeclaredDataset, amount_nano, read_dataset
+from confide.files.accounting import AmountSection, amount_nano
+from confide.files.dataset import DeclaredDataset, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, with_conditions
 from confide.files.period import PeriodSection, in_period, named_study
@@ -31,7 +32,7 @@ from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
-from confide.plans.pricing.choice import Chosen, measured_in, planned_by
+from confide.plans.pricing.roads import Chosen, measured_in, planned_by
 from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate

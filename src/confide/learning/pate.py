@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats
 from confide.errors import ContractError
-from confide.files.dataset import AmountSection, amount_nano
+from confide.files.accounting import AmountSection, amount_nano
 from confide.files.texts import read_section
 from confide.jobs.learning.pate.job import VOTES, Pate, ask, read_votes
 from confide.jobs.learning.pate.student import Learns, check_student, fitted, try_student

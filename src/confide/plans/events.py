@@ -35,7 +35,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, canonical_bytes, decode, encode
 from confide.privacy.accounting.concentrated import epsilon_at
-from confide.privacy.accounting.mixed import Use, cost
+from confide.privacy.accounting.mixed import LaneEvent, cost
 from confide.privacy.accounting.sampled_gaussian import SampledSteps, sampled_epsilon, sampled_rho
 from confide.privacy.amount import Amount, InLanes
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -104,15 +104,15 @@ class PrivacyEvent:
         return self.epsilon() if measure is Measure.PURE else self.rho()
 
     @property
-    def use(self) -> Use:
+    def use(self) -> LaneEvent:
         """What lanes of a mixed ledger charge for."""
         if self.rate < 1:
-            return Use(loss=_steps(self))
+            return LaneEvent(loss=_steps(self))
         if isinstance(self.mechanism, DiscreteGaussian):
-            return Use(loss=ZeroConcentratedDP(rho=self.rho()))
+            return LaneEvent(loss=ZeroConcentratedDP(rho=self.rho()))
         uses, epsilon = self._pure()
         chooses = isinstance(self.mechanism, SetSelection | Peeling)
-        return Use(loss=PureDP(epsilon=epsilon), chooses=chooses, count=uses)
+        return LaneEvent(loss=PureDP(epsilon=epsilon), chooses=chooses, count=uses)
 
     @property
     def delta(self) -> Fraction:
@@ -303,10 +303,10 @@ def recompute(text: str, *, measure: Measure, mixed: Mixed | None = None) -> Amo
     if not events:
         return Amount(nano=0)
     amount = Amount.of(total_loss(events, measure=measure, delta=delta))
-    return amount if mixed is None else replace(amount, lanes=in_lanes(events, measure=mixed))
+    return amount if mixed is None else replace(amount, lanes=cost_in_lanes(events, measure=mixed))
 
 
-def in_lanes(events: Sequence[PrivacyEvent], *, measure: Mixed) -> InLanes:
+def cost_in_lanes(events: Sequence[PrivacyEvent], *, measure: Mixed) -> InLanes:
     """Return what events cost a mixed ledger; the δ of key selections is charged beside it.
 
     Raises:
@@ -315,7 +315,7 @@ def in_lanes(events: Sequence[PrivacyEvent], *, measure: Mixed) -> InLanes:
 
     Example:
         >>> count = PrivacyEvent(mechanism=DiscreteLaplace(scale=Fraction(2)), l1=1, l2_squared=1)
-        >>> in_lanes((count,), measure=Mixed(atto=10**12, yearly=9, lifetime=4))
+        >>> cost_in_lanes((count,), measure=Mixed(atto=10**12, yearly=9, lifetime=4))
         InLanes(alone=500000000, pure=500000000, ordered=((4, 354345219), (9, 440741379)))
     """
     return cost([each.use for each in events], measure=measure)

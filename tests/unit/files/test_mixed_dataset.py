@@ -9,7 +9,7 @@ from confide.files.dataset import declared_by
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure, Mixed
-from unit.plans.pricing.test_choice import DATASET, ward
+from unit.plans.pricing.test_roads import DATASET, ward
 
 
 def changed(**sections):
@@ -71,8 +71,8 @@ def test_a_mixed_ledger_takes_no_policy_yet_and_says_what_to_write(tmp_path):
 
 
 def test_a_plan_of_either_measure_costs_no_more_than_the_epsilon_it_was_given():
-    from confide.plans.pricing.choice import lanes_of
-    from unit.plans.pricing.test_choice import plan
+    from confide.plans.pricing.roads import lanes_of
+    from unit.plans.pricing.test_roads import plan
 
     of = ward()
     for number, measure in ((1, Measure.PURE), (40, Measure.ZCDP)):

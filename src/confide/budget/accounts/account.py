@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from confide.budget.accounts.awaited import NOTHING, Awaited
 from confide.budget.accounts.counter import Counter, charge_of
 from confide.budget.accounts.file_caps import held_by_file
+from confide.budget.accounts.lanes import cap_on, charge_in_lane, tightest_caps
 from confide.budget.accounts.rolling import Rolling
 from confide.budget.ledger import Charge, LedgerTerms
 from confide.budget.policy.adoption import Adopted
@@ -26,9 +27,7 @@ from confide.budget.policy.counters import (
     Occasion,
     counter_name,
     group_of,
-    is_pure,
     kind_of,
-    order_of,
     pure_twin,
     shares,
     window_of,
@@ -291,34 +290,13 @@ class Account:
                 continue
             name = counter_name(cap.kind, when=when)
             if added[name] or (free and cap.kind != DELTA):
-                charges.append(self._charge(name, added, cap))
+                of = self.terms.measure
+                charges.append(charge_in_lane(name, added, cap, measure=of, holds=self.holds))
         return tuple(charges)
 
     def shares(self, amount: Amount, *, when: Occasion) -> dict[str, int]:
         """Return the grid units that a charge adds to each counter."""
         return shares(amount, when=when, measure=self.terms.measure)
-
-    def _charge(self, name: str, added: Mapping[str, int], cap: HeldCap) -> Charge:
-        """Return what a charge does to a counter: in a mixed ledger, in the lane that has room."""
-        in_order = charge_of(name, added[name], self.holds(name), cap)
-        if cap.epsilon is None:
-            return in_order
-        twin = pure_twin(name)
-        in_pure = charge_of(
-            name, added[twin], self.holds(twin), replace(cap, units=cap.epsilon), at_least=False
-        )
-        in_order = replace(in_order, order=self.order(cap.kind), epsilon=cap.epsilon)
-        in_pure = replace(in_pure, epsilon=cap.epsilon)
-        if in_pure.after <= in_pure.cap:
-            return in_pure
-        is_pure_so_far = in_pure.before <= in_pure.cap and added[twin] < LARGEST
-        fits = in_order.after <= in_order.cap
-        return in_pure if is_pure_so_far and not fits else in_order
-
-    def order(self, kind: str) -> int:
-        """Return the order in which caps of a kind count; 0 in a ledger of one measure."""
-        measure = self.terms.measure
-        return order_of(kind, measure=measure) if isinstance(measure, Mixed) else 0
 
     def has_left(self, name: str, *, when: Occasion) -> bool:
         """Return whether a charge has left a counter, because its window is over."""
@@ -367,28 +345,11 @@ class Account:
         return where[name]
 
     def _let_hold(self) -> None:
-        """Give every counter that may still be charged the tightest of the caps on its kind.
-
-        Of the two counters of a mixed ledger, the one whose lane holds has it: that of pure events
-        while they are within ε.
-        """
-        tightest: dict[str, int] = {}
-        for cap in self.caps:
-            tightest[cap.kind] = min(cap.units, tightest.get(cap.kind, cap.units))
-            if cap.epsilon is not None:
-                twin = pure_twin(cap.kind)
-                tightest[twin] = min(cap.epsilon, tightest.get(twin, cap.epsilon))
+        """Give every counter that may still be charged the tightest of the caps on its kind."""
+        tightest = tightest_caps(self.caps)
         for name, counter in self.counters.items():
             if year_of(name) in {None, self.year}:
-                counter.set_cap(
-                    tightest.get(kind_of(name)) if self._holds_here(name, tightest) else None
-                )
-
-    def _holds_here(self, name: str, tightest: Mapping[str, int]) -> bool:
-        """Return whether it is this counter of two that a cap bounds now."""
-        pure = name if is_pure(name) else pure_twin(name)
-        cap = tightest.get(kind_of(pure))
-        return cap is None or (self.holds(pure).spent <= cap) == is_pure(name)
+                counter.set_cap(cap_on(name, tightest, holds=self.holds))
 
     def _keep_always(self) -> None:
         """Keep the counters that every ledger has in the database."""

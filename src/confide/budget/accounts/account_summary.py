@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from confide.budget.accounts.account import Account
 from confide.budget.accounts.counter import Counter, use_of
+from confide.budget.accounts.lanes import order_in
 from confide.budget.entry import YearSpent
 from confide.budget.ledger import ScopeSpent, Spent
 from confide.budget.policy.counters import (
@@ -80,7 +81,8 @@ def _file_rows(account: Account) -> Iterator[ScopeSpent]:
 
 def _use(name: str, cap: HeldCap | None, *, account: Account) -> ScopeSpent:
     """Return how much of a cap is used, in a mixed ledger in both lanes."""
-    use, order = use_of(name, account.holds(name), cap), account.order(kind_of(name))
+    use = use_of(name, account.holds(name), cap)
+    order = order_in(kind_of(name), measure=account.terms.measure)
     if not order or kind_of(name) == DELTA:
         return use
     pure = account.holds(pure_twin(name)).spent

@@ -35,18 +35,8 @@ class Counter:
         self.cap = None if cap is None else max(cap, self.spent)
 
 
-def charge_of(
-    name: str, units: int, counter: Counter, cap: HeldCap, *, at_least: bool = True
-) -> Charge:
-    """Return what ``units`` would do to a counter under a cap.
-
-    Args:
-        name: Of the counter.
-        units: Charged.
-        counter: What it holds.
-        cap: On it.
-        at_least: Whether a cap below what was spent is told as that: it leaves nothing.
-    """
+def charge_of(name: str, units: int, counter: Counter, cap: HeldCap) -> Charge:
+    """Return what ``units`` would do to a counter under a cap."""
     scope, period = _scope_of(name)
     return Charge(
         scope=scope,
@@ -54,7 +44,7 @@ def charge_of(
         amount=units,
         before=counter.spent,
         after=counter.spent + units,
-        cap=max(cap.units, counter.spent) if at_least else cap.units,
+        cap=max(cap.units, counter.spent),
         cap_id=cap.id,
     )
 

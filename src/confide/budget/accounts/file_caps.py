@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, order_of
+from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, window_order
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import LedgerMeasure, Mixed
@@ -35,7 +35,7 @@ def _in_order(cap: HeldCap, *, measure: Mixed) -> HeldCap:
     in_order = MixedCap(
         epsilon=Fraction(cap.units, NANO),
         delta=Fraction(measure.atto, ATTO),
-        order=order_of(cap.kind, measure=measure),
+        order=window_order(cap.kind, measure=measure),
     )
     return HeldCap(id=cap.id, kind=cap.kind, units=max(0, in_order.budget), epsilon=cap.units)
 

@@ -1,12 +1,24 @@
 """The row of a request in the chain, granted or refused."""
 
+from dataclasses import replace
 from typing import Any
 
+from confide.budget.accountant import Accountant
 from confide.budget.accounts.account_record import charges_json
 from confide.budget.ledger import Charge, ChargeRequest
 from confide.budget.plan_text import plan_in
 from confide.budget.policy.counters import Occasion
-from confide.privacy.measure import LedgerMeasure
+from confide.privacy.measure import LedgerMeasure, Mixed
+
+
+def in_lanes_of(
+    measure: LedgerMeasure, request: ChargeRequest, *, recompute: Accountant
+) -> ChargeRequest:
+    """Return a request with what its events cost in the lanes of a mixed lineage."""
+    if not isinstance(measure, Mixed) or not request.amount.nano:
+        return request
+    cost = recompute(request.events_json, measure=request.measure, mixed=measure)
+    return replace(request, amount=replace(request.amount, lanes=cost.lanes))
 
 
 def row_fields(

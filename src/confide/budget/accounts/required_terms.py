@@ -30,6 +30,17 @@ def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) ->
             )
 
 
+def in_orders_of(held: LedgerTerms, *, new: LedgerTerms) -> LedgerTerms:
+    """Return new terms in the orders of a ledger, if both are of mixed ones at the same δ.
+
+    A ledger keeps its orders, whatever became of its caps.
+    """
+    ours, theirs = held.measure, new.measure
+    if isinstance(ours, Mixed) and isinstance(theirs, Mixed) and ours.atto == theirs.atto:
+        return replace(new, measure=ours)
+    return new
+
+
 def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
     """Refuse a second registration under other terms."""
     require_same_terms(old, new=new)
@@ -52,7 +63,7 @@ def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
     """
     if lost.newest:
         told = lost.terms(terms.lineage, caps=None)
-        terms = terms.in_orders_of(told)
+        terms = in_orders_of(told, new=terms)
         require_same_terms(told, new=terms)
     if terms.caps is None:
         return replace(terms, caps=lost.caps)

@@ -89,7 +89,7 @@ def counter_name(kind: str, *, when: Occasion) -> str:
         >>> counter_name("analyst/calendar-year", when=Occasion(year=2027, analyst="ada"))
         'analyst/calendar-year/2027/ada'
     """
-    over, _, window = of_all(kind).rpartition("/")
+    over, _, window = without_pure(kind).rpartition("/")
     name = f"{kind}/{when.year}" if window == YEAR else kind
     if over == _ANALYST:
         return f"{name}/{when.analyst}"
@@ -122,7 +122,7 @@ def pure_twin(name: str) -> str:
     return f"{_PURE}/{name}"
 
 
-def of_all(name: str) -> str:
+def without_pure(name: str) -> str:
     """Return the counter, or the kind, of all events beside one of pure events, or itself."""
     return name.removeprefix(f"{_PURE}/")
 
@@ -156,7 +156,7 @@ def group_of(name: str) -> str:
     return kind if year is None else f"{kind}/{year}"
 
 
-def order_of(kind: str, *, measure: Mixed) -> int:
+def window_order(kind: str, *, measure: Mixed) -> int:
     """Return the order in which caps of a kind count in a mixed ledger."""
     return measure.lifetime if window_of(kind) == LIFETIME else measure.yearly
 
@@ -176,7 +176,7 @@ def shares(amount: Amount, *, when: Occasion, measure: LedgerMeasure) -> dict[st
     if isinstance(measure, Mixed):
         lanes = amount.lanes
         found = {
-            name: 0 if lanes is None else lanes.at(order_of(kind_of(name), measure=measure))
+            name: 0 if lanes is None else lanes.at(window_order(kind_of(name), measure=measure))
             for name in names
         }
         pure = 0 if lanes is None else lanes.closing

@@ -210,7 +210,7 @@ def choice_charge(loss: PureDP, *, order: int) -> Lanes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class LaneEvent:
     """One event, or the same event many times, as lanes charge it.
 
     Attributes:
@@ -233,7 +233,7 @@ class Use:
         return Lanes(pure=pure, ordered=one.ordered * self.count)
 
 
-def cost(uses: Sequence[Use], *, measure: Mixed) -> InLanes:
+def cost(uses: Sequence[LaneEvent], *, measure: Mixed) -> InLanes:
     """Return what events together cost a mixed ledger.
 
     Args:
@@ -254,7 +254,7 @@ def cost(uses: Sequence[Use], *, measure: Mixed) -> InLanes:
     )
 
 
-def _alone(uses: Sequence[Use], *, delta: Fraction) -> int:
+def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
     """Return an ε in 1e-9 that events lose together at δ, if all are fixed before the first.
 
     The least of all orders, as Σd + ln(κ/δ)/(a − 1) falls and then rises with the order; or Σε.
@@ -290,7 +290,7 @@ def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
         >>> float(round(least_cap(study, delta=Fraction("1e-6")), 3))
         1.043
     """
-    counted = _counted([Use(loss=each) for each in losses])
+    counted = _counted([LaneEvent(loss=each) for each in losses])
 
     def fits(steps: int) -> bool:
         cap = MixedCap.of(Fraction(steps, NANO), delta=delta)
@@ -305,7 +305,7 @@ def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:
     return Fraction(high, NANO)
 
 
-def _counted(uses: Sequence[Use]) -> tuple[Use, ...]:
+def _counted(uses: Sequence[LaneEvent]) -> tuple[LaneEvent, ...]:
     """Return the events, equal ones together."""
     if not uses:
         raise InvalidParameterError("Expected at least one loss, got none.")
@@ -313,10 +313,10 @@ def _counted(uses: Sequence[Use]) -> tuple[Use, ...]:
     for each in uses:
         kind = (each.loss, each.chooses)
         counts[kind] = counts.get(kind, 0) + each.count
-    return tuple(Use(loss=loss, chooses=c, count=n) for (loss, c), n in counts.items())
+    return tuple(LaneEvent(loss=loss, chooses=c, count=n) for (loss, c), n in counts.items())
 
 
-def _total(uses: Sequence[Use], *, order: int) -> Lanes:
+def _total(uses: Sequence[LaneEvent], *, order: int) -> Lanes:
     return sum((each.charged(order) for each in uses), Lanes())
 
 

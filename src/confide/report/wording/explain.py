@@ -21,7 +21,7 @@ from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.plans.pricing.allocate import forecast
-from confide.plans.pricing.choice import lanes_of
+from confide.plans.pricing.roads import lanes_of
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import adopted
-from confide.budget.policy.counters import HeldCap, order_of
+from confide.budget.policy.counters import HeldCap, window_order
 from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
-from confide.plans.pricing.choice import lanes_of
+from confide.plans.pricing.roads import lanes_of
 from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed, letter_in
 from confide.release.refusal import beside_units, epsilon_delta
@@ -125,7 +125,7 @@ def _cap(each: HeldCap, *, amount: Amount, planned: Plan, measure: LedgerMeasure
     name = each.kind.replace("/", " ").replace("-", " ")
     order = 0
     if each.epsilon is not None and isinstance(measure, Mixed):
-        order = order_of(each.kind, measure=measure)
+        order = window_order(each.kind, measure=measure)
     scope = Scope(each.kind.partition("/")[0])
     empty = ScopeSpent(
         scope=scope,

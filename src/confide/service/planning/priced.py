@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confide.files.dataset import DeclaredDataset, asked_nano
+from confide.files.accounting import asked_nano
+from confide.files.dataset import DeclaredDataset
 from confide.files.study import ask_from
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
-from confide.plans.pricing.choice import planned_by
+from confide.plans.pricing.roads import planned_by
 from confide.privacy.exact import Number
 from confide.tables.schema import Dataset
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confide.files.study import DeclaredStudy
 from confide.plans.plan import Plan
-from confide.plans.pricing.choice import Chosen
+from confide.plans.pricing.roads import Chosen
 from confide.privacy.measure import Measure
 
 _NOISE = {Measure.PURE: "Laplace", Measure.ZCDP: "Gaussian"}

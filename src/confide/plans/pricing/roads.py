@@ -28,7 +28,7 @@ _ALIKE = math.log(1.01)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Year:
+class YearRoom:
     """What a mixed ledger gives a year.
 
     Attributes:
@@ -77,7 +77,9 @@ def measured_in(dataset: Dataset) -> tuple[Dataset, ...]:
     return tuple(replace(dataset, measure=each) for each in (Measure.ZCDP, Measure.PURE))
 
 
-def planned_by(make: Callable[[Dataset], Plan], *, dataset: Dataset, year: Year | None) -> Chosen:
+def planned_by(
+    make: Callable[[Dataset], Plan], *, dataset: Dataset, year: YearRoom | None
+) -> Chosen:
     """Return the plan of a study; in a mixed ledger the better of two.
 
     Args:
@@ -120,12 +122,12 @@ def lanes_of(plan: Plan, *, measure: Mixed) -> InLanes:
     return lanes
 
 
-def fits_in(year: Year, lanes: InLanes) -> int:
+def fits_in(year: YearRoom, lanes: InLanes) -> int:
     """Return how many releases of that cost fit into a year that holds no others.
 
     Example:
         >>> cap = MixedCap.of(Fraction(3), delta=Fraction("1e-6"))
-        >>> year = Year(measure=Mixed(atto=10**12, yearly=9, lifetime=4), cap=cap)
+        >>> year = YearRoom(measure=Mixed(atto=10**12, yearly=9, lifetime=4), cap=cap)
         >>> fits_in(year, InLanes(alone=10**9, pure=10**9, ordered=((4, 9 * 10**8), (9, 10**9))))
         3
     """

@@ -9,7 +9,7 @@ from confide.errors import ContractError
 from confide.files.dataset import declared_by
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.plans.pricing.choice import fits_in, lanes_of, log_errors, measured_in
+from confide.plans.pricing.roads import fits_in, lanes_of, log_errors, measured_in
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure

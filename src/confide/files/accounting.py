@@ -1,0 +1,147 @@
+"""How dataset.yaml says that losses add up, and its amounts; what a mixed ledger is told."""
+
+from fractions import Fraction
+from typing import Literal
+
+from confide.budget.ledger import Caps
+from confide.errors import ContractError
+from confide.files.texts import Counting, Exact, Positive, Section, read_section
+from confide.plans.pricing.roads import YearRoom
+from confide.privacy.accounting.concentrated import rho_for
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import ATTO, NANO, atto, nano
+from confide.privacy.exact import Number
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
+from confide.tables.schema import Dataset
+
+
+class AccountingSection(Section):
+    """How losses add up, and δ."""
+
+    measure: Measure | Literal["mixed"]
+    delta: Exact = Fraction(0)
+    selection_delta: Exact | None = None
+    releases_a_year: Counting | None = None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the ledger takes plans of either measure."""
+        return self.measure == "mixed"
+
+    @property
+    def planned_in(self) -> Measure:
+        """The measure of plans that say nothing else; a mixed ledger has both tried."""
+        return self.measure if isinstance(self.measure, Measure) else Measure.ZCDP
+
+    @property
+    def selections(self) -> Fraction:
+        """The part of δ that is kept for selections of keys, where no policy says it."""
+        if self.selection_delta is not None:
+            return self.selection_delta
+        return self.delta if self.measure is Measure.PURE else self.delta / 2
+
+
+class AmountSection(Section):
+    """One amount: ε, or ρ under zcdp."""
+
+    epsilon: Positive | None = None
+    rho: Positive | None = None
+
+
+def require_mixed_alone(section: AccountingSection, *, name: str) -> None:
+    """Refuse what says something of mixed ledgers alone where the ledger is none."""
+    if section.releases_a_year is not None and not section.is_mixed:
+        raise ContractError(
+            f"{name}: accounting → releases-a-year says which noise is chosen under mixed.",
+            hint="Leave it out, or write measure: mixed.",
+        )
+
+
+def ledger_measure(dataset: Dataset, *, caps: Caps | None) -> LedgerMeasure:
+    """Return in what a ledger counts; orders of a mixed one are the best for its caps."""
+    if not dataset.mixed or caps is None:
+        return dataset.measure
+    delta = dataset.delta - dataset.selection_delta
+    yearly, lifetime = (
+        MixedCap.of(Fraction(cap, NANO), delta=delta).order
+        for cap in (caps.calendar_year or caps.lifetime, caps.lifetime)
+    )
+    return Mixed(atto=atto(delta), yearly=yearly, lifetime=lifetime)
+
+
+def room_of_a_year(
+    measure: LedgerMeasure, *, caps: Caps | None, releases: int | None
+) -> YearRoom | None:
+    """Return what a mixed ledger gives a year, or a lifetime without years; None of another.
+
+    Args:
+        measure: Of the ledger.
+        caps: Of it.
+        releases: How many are to fit, if somebody said.
+    """
+    if not isinstance(measure, Mixed) or caps is None:
+        return None
+    cap = MixedCap(
+        epsilon=Fraction(caps.calendar_year or caps.lifetime, NANO),
+        delta=Fraction(measure.atto, ATTO),
+        order=measure.yearly if caps.calendar_year else measure.lifetime,
+    )
+    return YearRoom(measure=measure, cap=cap, releases=releases or 1)
+
+
+def _mixed_rho(epsilon: Fraction, *, dataset: Dataset, place: str) -> int:
+    """Return the most ρ of a release, in 1e-9, that costs a mixed ledger no more than ε.
+
+    Raises:
+        ContractError: If that is nothing.
+    """
+    cap = MixedCap.of(epsilon, delta=dataset.delta - dataset.selection_delta)
+    found = cap.budget // cap.order
+    if found < 1:
+        raise ContractError(f"{place}: no ρ is as little as this ε.", hint="Write a larger ε.")
+    return found
+
+
+def amount_nano(section: AmountSection, *, dataset: Dataset, place: str) -> int:
+    """Return an amount of a file in 1e-9 of the data set's measure, rounded down.
+
+    Under zcdp an ε is read at the declared δ less the δ kept for key selection; so it is under
+    mixed, at the order that is the best for a release of that ε.
+
+    Raises:
+        ContractError: If it names no amount, or one of another measure.
+    """
+    if dataset.mixed and section.rho is not None:
+        raise ContractError(
+            f"{place}: expected an amount in ε, as everything is under measure: mixed.",
+            hint="Write {epsilon: 1}.",
+        )
+    if dataset.mixed and section.epsilon is not None and dataset.measure is Measure.ZCDP:
+        return _mixed_rho(section.epsilon, dataset=dataset, place=place)
+    match section.epsilon, section.rho, dataset.measure:
+        case Fraction() as epsilon, None, Measure.PURE:
+            return nano(epsilon)
+        case Fraction() as epsilon, None, Measure.ZCDP:
+            rho = rho_for(epsilon, delta=dataset.delta - dataset.selection_delta)
+            return nano(rho)
+        case None, Fraction() as rho, Measure.ZCDP:
+            return nano(rho)
+        case _:
+            raise ContractError(
+                f"{place}: expected one amount in the measure {dataset.measure.value}.",
+                hint="Write {epsilon: 1}, or {rho: 0.02} under zcdp.",
+            )
+
+
+def asked_nano(epsilon: Number | None, rho: Number | None, *, dataset: Dataset) -> int | None:
+    """Return an amount that was given in Python in 1e-9; None where none was.
+
+    Raises:
+        ContractError: As :func:`amount_nano`, or if it is no amount.
+    """
+    given = {"epsilon": epsilon, "rho": rho}
+    named = {key: value for key, value in given.items() if value is not None}
+    if not named:
+        return None
+    amount = read_section(AmountSection, named, name="plan")
+    return amount_nano(amount, dataset=dataset, place="plan")
