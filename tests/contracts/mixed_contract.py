@@ -77,6 +77,8 @@ class MixedContract(abc.ABC):
             assert all(each.after <= each.cap for each in charges)
             so_far = after
             granted.append(number)
+        used = [each.used for each in ledger.spent(LINEAGE).scopes[1:3]]
+        assert used == [total.ordered for total in so_far]
         assert len(granted) > 3
         assert len(granted) < 24
         ledger.verify_chain()

@@ -1,18 +1,26 @@
-"""Rules near that of a cap on every kind of loss which are false: a game finds more than δ."""
+"""Rules near that of a cap on every kind of loss which are false, and ledgers that keep them badly."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from confide.budget import chained_ledger
+from confide.budget.accounts.counter import Counter
+from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.policy import counters
+from confide.errors import ConfideError
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.accounting.mixed import Lanes, MixedCap
-from confide.privacy.amount import NANO
+from confide.privacy.amount import NANO, InLanes
 from confide.privacy.loss import ZeroConcentratedDP
+from contracts.test_sqlite_ledger import TestSQLiteMixedLedger as Suite
 from mixed_games import OneCap, Pair, Rule, best_reached, responding, response, surprising
+from mixed_ledgers import mixed_ledger
 
 pytestmark = pytest.mark.mutant
 
@@ -139,3 +147,53 @@ def test_a_budget_that_forgets_delta_is_caught() -> None:
 
     offers = (surprising(SHARPEST, 1.0),)
     assert best_reached(Whole(cap=CAP), offers=offers, depth=1) > 100 * float(DELTA)
+
+
+def fails(check: Any, *arguments: Any) -> bool:
+    """Whether a test of the contract of mixed ledgers fails."""
+    try:
+        check(*arguments)
+    except (AssertionError, ConfideError, pytest.fail.Exception):
+        return True
+    return False
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[ChainedLedger]:
+    ledger = mixed_ledger(tmp_path / "private")
+    yield ledger
+    ledger.close()
+
+
+def test_a_ledger_whose_pure_lane_stays_open_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_the_first_release_that_is_not_pure_closes_the_lane_of_pure_events
+    monkeypatch.setattr(InLanes, "closing", property(lambda cost: cost.pure or 0))
+    assert fails(check, ledger)
+
+
+def test_a_ledger_that_takes_a_new_order_with_a_new_cap_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_a_changed_cap_keeps_the_order_that_charges_were_made_in
+    monkeypatch.setattr(chained_ledger, "in_orders_of", lambda _, new: new)
+    assert fails(check, ledger)
+
+
+def test_a_ledger_that_admits_by_either_lane_of_another_order_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_a_mixed_ledger_admits_exactly_what_the_rule_admits
+    monkeypatch.setattr(
+        counters, "window_order", lambda _, measure: measure.lifetime
+    )  # a charge of order 4 under a budget of order 9
+    assert fails(check, ledger, 1)
+
+
+def test_a_ledger_that_gives_a_closed_lane_back_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_a_pure_lane_stays_closed_when_what_closed_it_is_given_back
+    monkeypatch.setattr(Counter, "is_full", property(lambda _: False))
+    assert fails(check, ledger)

@@ -316,7 +316,7 @@ def cost_in_lanes(events: Sequence[PrivacyEvent], *, measure: Mixed) -> InLanes:
     Example:
         >>> count = PrivacyEvent(mechanism=DiscreteLaplace(scale=Fraction(2)), l1=1, l2_squared=1)
         >>> cost_in_lanes((count,), measure=Mixed(atto=10**12, yearly=9, lifetime=4))
-        InLanes(alone=500000000, pure=500000000, ordered=((4, 354345219), (9, 440741379)))
+        InLanes(alone=500000000, pure=500000000, ordered=((4, 351891145), (9, 440765808)))
     """
     return cost([each.use for each in events], measure=measure)
 

@@ -39,7 +39,7 @@ class InLanes:
     """What a release costs a mixed ledger, in 1e-9 nats.
 
     Attributes:
-        alone: The least ε of a cap at the ledger's δ that admits it by itself.
+        alone: The ε that it loses by itself: Σε if it is pure, else at the ledger's δ.
         pure: Σε of its events; None if one of them is not pure.
         ordered: Σd at each order of the ledger, by order.
     """

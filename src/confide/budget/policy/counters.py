@@ -165,6 +165,7 @@ def shares(amount: Amount, *, when: Occasion, measure: LedgerMeasure) -> dict[st
     """Return the grid units that a charge adds to each counter of a ledger.
 
     Example:
+        >>> from confide.privacy.measure import Measure
         >>> when, tenth = Occasion(year=2027, analyst="ada"), Amount(nano=100_000_000)
         >>> added = shares(tenth, when=when, measure=Measure.PURE)
         >>> list(added)[:4]

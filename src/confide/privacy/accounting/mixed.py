@@ -257,8 +257,12 @@ def cost(uses: Sequence[LaneEvent], *, measure: Mixed) -> InLanes:
 def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
     """Return an ε in 1e-9 that events lose together at δ, if all are fixed before the first.
 
-    The least of all orders, as Σd + ln(κ/δ)/(a − 1) falls and then rises with the order; or Σε.
+    Σε where all are pure, at no δ; else the least of all orders, as Σd + ln(κ/δ)/(a − 1) falls and
+    then rises with the order.
     """
+    pure = _total(uses, order=2).pure
+    if pure is not None:
+        return pure
 
     def lost(order: int) -> int:
         room = _exact_budget(Fraction(0), delta, order)  # of ε* = 0: what δ takes away
@@ -271,9 +275,7 @@ def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if lost(middle + 1) < lost(middle) else (low, middle)
-    least = min(lost(low), lost(high))
-    pure = _total(uses, order=2).pure
-    return least if pure is None else min(pure, least)
+    return min(lost(low), lost(high))
 
 
 def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:

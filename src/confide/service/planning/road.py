@@ -72,6 +72,4 @@ def _compared(ratio: float) -> str:
     """Return how the errors of the other noise compare."""
     if 0.99 <= ratio <= 1.01:
         return "errors would be the same"
-    if ratio > 1:
-        return f"errors would be {ratio:.2g} times as large"
-    return f"errors would be {1 / ratio:.2g} times as small"
+    return f"errors would be {ratio:.2g} times as large"

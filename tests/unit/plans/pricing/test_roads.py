@@ -1,19 +1,25 @@
 """The noise of a plan in a mixed ledger: the smaller errors of those that fit into the year."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from confide.errors import ContractError
+from confide.files.accounting import asked_nano
 from confide.files.dataset import declared_by
+from confide.files.study import ask_from
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.plans.plan import Study
+from confide.plans.pricing.allocate import forecast, make_plan
 from confide.plans.pricing.roads import fits_in, lanes_of, log_errors, measured_in
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.service.planning.priced import priced
+from pages import ROOT
 
 DATASET = {
     "dataset": {"id": "ward", "lineage": "ward", "snapshot": "1"},
@@ -107,3 +113,64 @@ def test_what_only_gaussian_noise_can_do_is_planned_with_it():
 def test_errors_of_plans_are_compared_statistic_by_statistic():
     three, nine = plan(1, epsilon="0.3"), plan(1, epsilon="0.9")
     assert log_errors(three, than=nine)[0] == pytest.approx(1.1, abs=0.2)
+
+
+PAGE = ROOT / "docs/how-to/choose-a-budget.md"
+ROW = re.compile(r"\| ([^|]+) \| \**([\d.]+)[^|]* \| (\d+) \| \**([\d.]+)[^|]* \| (\d+) \|")
+COLUMNS = {
+    "age": {"kind": "number", "lower": 0, "upper": 100},
+    "days": {"kind": "number", "lower": 0, "upper": 3600},
+    "dead": {"categories": ["no", "yes"]},
+    "ill": {"categories": ["no", "yes"]},
+    "sex": {"categories": ["f", "m"]},
+}
+ASKED = {
+    "one count": counts(1),
+    "a survival curve, 500 patients, 24 intervals": [
+        {
+            "id": "it",
+            "kind": "survival",
+            "time": "days",
+            "status": "dead",
+            "censored": "no",
+            "until": "3600",
+            "bins": 24,
+            "expect": {"count": 500},
+        }
+    ],
+    "a mean age, 500 patients": [
+        {"id": "it", "kind": "mean", "column": "age", "expect": {"count": 500}}
+    ],
+    "Table 1 of four variables in two groups of 250": [
+        {
+            "id": "it",
+            "kind": "table-1",
+            "variables": ["age", "days", "dead", "ill"],
+            "by": ["sex"],
+            "expect": {"count": 250},
+        }
+    ],
+    "ten counts": counts(10),
+    "thirty counts": counts(30),
+}
+
+
+def test_the_table_of_errors_with_either_noise_is_what_plans_say():
+    rows = {found[0]: found[1:] for found in ROW.findall(PAGE.read_text())}
+    assert rows.keys() == ASKED.keys()
+    tables = {"people": {"rows-per-patient": 1, "columns": COLUMNS}}
+    of = declared_by(DATASET | {"tables": tables}, folder=".")
+    for name, (laplace, fit_pure, gaussian, fit_rho) in rows.items():
+        told = {Measure.PURE: (laplace, fit_pure), Measure.ZCDP: (gaussian, fit_rho)}
+        for each in measured_in(of.dataset):
+
+            def make(dataset, asked=ASKED[name]):
+                asks = [ask_from(one, dataset=dataset) for one in asked]
+                nano = asked_nano("1", None, dataset=dataset)
+                return make_plan(asks, study=Study(id="s"), dataset=dataset, nano=nano)
+
+            made = make(each)
+            width = forecast(made, made.statistics[0]).half_width
+            error, fit = told[each.measure]
+            assert float(f"{width:.2g}") == float(error), name
+            assert fits_in(of.year(), lanes_of(made, measure=of.measure)) == int(fit), name

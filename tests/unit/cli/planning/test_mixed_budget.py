@@ -1,0 +1,92 @@
+"""A mixed ledger at the command line: which noise and why, what is left in which lane, and refusals."""
+
+from command_line import confide
+from small_clinic import DATASET, make_clinic
+
+MIXED = DATASET.replace("measure: zcdp, delta: 1e-6", "measure: mixed, delta: 1e-6")
+SPEND = "spend: {at-most: {epsilon: 1}}\n"
+
+
+def study(name, counts):
+    rows = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients}}\n" for place in range(counts)
+    )
+    return f"study: {{id: {name}}}\nstatistics:\n{rows}{SPEND}"
+
+
+def text(ran):
+    return " ".join((ran.out + ran.err).split())
+
+
+def test_plan_says_which_noise_was_chosen_and_what_the_other_would_give(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    clinic.study.write_text(study("one", 1))
+    said = text(confide("plan", clinic.study))
+    assert "Laplace noise: with Gaussian noise, errors would be 3 times as large; and 7" in said
+    assert "would fit into a year instead of 3." in said
+    clinic.study.write_text(study("many", 20))
+    road = confide("plan", clinic.study, "--json").json["road"]
+    assert (road["noise"], road["fits"]) == ("Gaussian", 7)
+    clinic.dataset.write_text(MIXED.replace("1e-6}", "1e-6, releases-a-year: 5}"))
+    clinic.study.write_text(study("one", 1))
+    said = text(confide("plan", clinic.study))
+    assert "Gaussian noise: with Laplace noise, errors would be 0.33 times as large; and 3" in said
+    assert "Chosen so that 5 fit, as dataset.yaml says, if that can be." in said
+
+
+def test_a_ledger_of_one_measure_says_nothing_of_another_noise(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic")
+    assert "road" not in confide("plan", clinic.study, "--json").json
+
+
+def test_what_is_left_stands_in_the_lane_that_has_room_with_the_epsilon_of_its_cap(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    for name, counts in (("one", 1), ("many", 20)):
+        clinic.study.write_text(study(name, counts))
+        assert confide("run", clinic.study, "--out", tmp_path / name, "--quiet").code == 0
+        assert confide("verify", tmp_path / name).code == 0
+    caps = {
+        each["cap"]: each
+        for each in confide("ledger", "show", clinic.dataset, "--json").json["caps"]
+    }
+    year, lifetime = (next(c for name, c in caps.items() if w in name) for w in ("year", "life"))
+    assert (year["letter"], lifetime["letter"]) == ("ε(9)", "ε(4)")
+    assert "ε 3" in year["cap"]
+    assert "ε 10" in lifetime["cap"]
+    amounts = [
+        each["amount"]
+        for each in confide("ledger", "show", clinic.dataset, "--json").json["entries"]
+    ]
+    assert amounts[0] == "ε=1"
+    assert amounts[1].startswith("ρ=0.02")
+
+
+def test_a_refusal_by_a_cap_whose_pure_lane_is_closed_says_why_and_how_much_is_left(tmp_path):
+    small = MIXED.replace("calendar-year: {epsilon: 3}", "calendar-year: {epsilon: 1}")
+    clinic = make_clinic(tmp_path / "clinic", dataset=small)
+    clinic.study.write_text(study("first", 20))
+    assert confide("run", clinic.study, "--out", tmp_path / "first", "--quiet").code == 0
+    clinic.study.write_text(study("more", 20))
+    assert confide("plan", clinic.study).code == 5
+    refused = confide("run", clinic.study, "--out", tmp_path / "more")
+    assert refused.code == 5
+    said = text(refused)
+    assert "Requested ε(23)=" in said
+    assert "Not everything was pure under this cap of ε=1, so losses count at order 23." in said
+    assert "which is ρ=" in said
+
+
+def test_caps_that_are_amended_leave_an_open_ledger_in_its_orders(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    clinic.study.write_text(study("many", 20))
+    assert confide("run", clinic.study, "--out", tmp_path / "a", "--quiet").code == 0
+    clinic.dataset.write_text(
+        MIXED.replace("calendar-year: {epsilon: 3}", "calendar-year: {epsilon: 6}")
+    )
+    told = confide("ledger", "amend-caps", clinic.dataset, "--reason", "a larger board")
+    assert told.code == 0, told.err
+    caps = confide("ledger", "show", clinic.dataset, "--json").json["caps"]
+    assert next(each["letter"] for each in caps if "year" in each["cap"]) == "ε(9)"
+    clinic.study.write_text(study("next", 20))
+    assert confide("run", clinic.study, "--out", tmp_path / "b", "--quiet").code == 0
+    assert confide("verify", tmp_path / "b", "--ledger", clinic.dataset).code == 0
