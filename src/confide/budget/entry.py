@@ -235,11 +235,15 @@ class YearSpent:
         year: Which.
         used: In grid units; of requests and of rows that are lost.
         lost: Of that, what rows that are lost charged, as officers accepted it.
+        order: At which these are counted, in a mixed ledger; 0 in another.
+        pure: What the lane of pure events holds in a mixed ledger.
     """
 
     year: int
     used: int
     lost: int
+    order: int = 0
+    pure: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

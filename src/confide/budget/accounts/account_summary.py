@@ -44,9 +44,11 @@ def _years(account: Account) -> Iterator[YearSpent]:
     """Yield the use of every year in which anything was charged, by counters that all keep."""
     known = {year_of(name) for name in account.counters if kind_of(name) == YEAR}
     for year in sorted(year for year in known if year is not None):
-        counter = account.holds(counter_name(YEAR, when=Occasion(year=year)))
-        if counter.spent:
-            yield YearSpent(year=year, used=counter.spent, lost=account.lost_years.get(year, 0))
+        name, lost = counter_name(YEAR, when=Occasion(year=year)), account.lost_years.get(year, 0)
+        used, order = account.holds(name).spent, order_in(YEAR, measure=account.terms.measure)
+        pure = account.holds(pure_twin(name)).spent if order else None
+        if used:
+            yield YearSpent(year=year, used=used, lost=lost, order=order, pure=pure)
 
 
 def _policy_rows(

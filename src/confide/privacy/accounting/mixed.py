@@ -265,8 +265,7 @@ def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
         return pure
 
     def lost(order: int) -> int:
-        room = _exact_budget(Fraction(0), delta, order)  # of ε* = 0: what δ takes away
-        return _total(uses, order=order).ordered + _up(-room)
+        return epsilon_so_far(_total(uses, order=order), order=order, delta=delta)
 
     low, high = 2, 4
     while high <= _MOST_ORDER and lost(high) < lost(low):
@@ -276,6 +275,20 @@ def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if lost(middle + 1) < lost(middle) else (low, middle)
     return min(lost(low), lost(high))
+
+
+def epsilon_so_far(total: Lanes, *, order: int, delta: Fraction) -> int:
+    """Return in 1e-9 the least ε* of a cap at an order that admits what was charged; 0 for nothing.
+
+    Example:
+        >>> gaussian = charge(ZeroConcentratedDP(rho=Fraction("0.005")), order=22)
+        >>> epsilon_so_far(gaussian, order=22, delta=Fraction("1e-6"))
+        574168942
+    """
+    if not total.ordered:
+        return 0
+    in_order = total.ordered + _up(-_exact_budget(Fraction(0), delta, order))
+    return in_order if total.pure is None else min(total.pure, in_order)
 
 
 def least_cap(losses: Sequence[MixedLoss], *, delta: Fraction) -> Fraction:

@@ -256,12 +256,11 @@ def _chance(share: float) -> str:
 
 def entries_table(scribe: Scribe) -> TextTable:
     """Return every request of a year, and what lost rows charged, with what each cost."""
-    dataset = scribe.subject.dataset
     rows = []
     for each in scribe.subject.entries:
         amount = each.entry.amount
         charged = each.entry.state not in NOT_CHARGED
-        loss = loss_of(amount, dataset=dataset) if charged else None
+        loss = loss_of(amount, measure=each.entry.measure) if charged else None
         rows.append(
             (
                 str(each.entry.number),

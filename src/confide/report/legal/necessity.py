@@ -44,12 +44,12 @@ def asked_table(scribe: Scribe) -> TextTable:
 def _asked(statistic: Statistic, ask: Ask | None, *, plan: Plan, scribe: Scribe) -> tuple[str, ...]:
     dataset, measured = plan.dataset, plan.of(statistic.id)
     cost = Amount.total(each.amount for each in measured)
-    spent = loss_of(cost, dataset=dataset)
+    spent = loss_of(cost, measure=dataset.measure)
     expected = _forecast(plan, statistic)
     least = None
     if ask is not None and ask.error is not None:
         asked = Amount(nano=least_nano(ask, dataset=dataset), atto=cost.atto)
-        least = loss_of(asked, dataset=dataset)
+        least = loss_of(asked, measure=dataset.measure)
     return (
         statistic_title(statistic, plan=plan, scribe=scribe),
         _target(ask.error, expected, scribe=scribe) if ask and ask.error else _no_target(scribe),

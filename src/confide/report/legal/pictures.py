@@ -15,7 +15,7 @@ from confide.report.legal.beliefs import PRIORS, posterior, windows
 from confide.report.legal.document import Gauges, Picture
 from confide.report.legal.exhibits import window_text
 from confide.report.legal.scribe import Scribe
-from confide.report.wording.gauges import gauge, line_texts, scope_text
+from confide.report.wording.gauges import gauge, line_texts, scope_name
 from confide.report.wording.guarantee import ChargeLine
 from confide.report.wording.odds_words import meaning_of
 
@@ -113,7 +113,7 @@ def cap_gauges(scribe: Scribe) -> Gauges | None:
             after=after,
             cap=cap,
         )
-        rows.append((scope_text(line, words=words), gauge(line, words=words), text))
+        rows.append((scope_name(line, words=words), gauge(line, words=words), text))
     if not rows:
         return None
     return Gauges(rows=tuple(rows), source=scribe.from_ledger())

@@ -7,13 +7,17 @@ public; no row, and nothing exact, is within its reach.
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from confide.budget.entry import YearSpent
 from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import Ask
-from confide.privacy.amount import Amount
-from confide.privacy.loss import PrivacyLoss
+from confide.privacy.accounting.mixed import Lanes, epsilon_so_far
+from confide.privacy.amount import ATTO, LARGEST, NANO, Amount
+from confide.privacy.loss import ApproxDP, PrivacyLoss
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.parts import SoftwarePart
 from confide.release.certificate.software import software
@@ -194,8 +198,10 @@ def of_year(
             hint="Run: confide ledger show",
         )
     charged = [each.entry.amount for each in within if each.entry.state not in NOT_CHARGED]
-    told = sum(amount.nano for amount in charged) + counted.lost
     lost_atto = lost_delta if counted.lost else 0
+    loss, lost = year_losses(
+        counted, charged=charged, lost_atto=lost_atto, measure=spent.measure, dataset=dataset
+    )
     return LegalSubject(
         stage=Stage.YEAR,
         dataset=dataset,
@@ -205,21 +211,62 @@ def of_year(
         audience="",
         period=str(year),
         lines=tuple(line for line in spent_lines(spent) if line.period in ("", str(year))),
-        loss=loss_of(
-            Amount(
-                nano=max(counted.used, told),  # a year opened early holds requests of before
-                atto=sum(amount.atto for amount in charged) + lost_atto,
-            ),
-            dataset=dataset,
-        ),
+        loss=loss,
         file=file,
         software=software(),
         entries=within,
-        lost=loss_of(Amount(nano=counted.lost, atto=lost_atto), dataset=dataset),
+        lost=lost,
         audit=audit,
     )
 
 
-def loss_of(amount: Amount, *, dataset: Dataset) -> PrivacyLoss | None:
-    """Return the loss that charges of a data set add up to; None for no charge."""
-    return amount.loss(dataset.measure) if amount.nano else None
+def year_losses(
+    counted: YearSpent,
+    *,
+    charged: Sequence[Amount],
+    lost_atto: int,
+    measure: LedgerMeasure,
+    dataset: Dataset,
+) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
+    """Return the loss of a year, and of that what rows charged that are lost.
+
+    Args:
+        counted: What the ledger counts in the year.
+        charged: Amounts of its requests; a year that was opened early holds some of before.
+        lost_atto: δ of lost rows.
+        measure: Of the ledger.
+        dataset: Description of the data as it stands.
+    """
+    atto = sum(amount.atto for amount in charged) + lost_atto
+    if not isinstance(measure, Mixed):
+        told = max(counted.used, sum(amount.nano for amount in charged) + counted.lost)
+        loss = loss_of(Amount(nano=told, atto=atto), measure=dataset.measure)
+        return loss, loss_of(Amount(nano=counted.lost, atto=lost_atto), measure=dataset.measure)
+    lanes = [amount.lanes for amount in charged if amount.lanes is not None]
+    ordered = sum(each.at(counted.order) for each in lanes) if counted.order else 0
+    pure = sum(each.closing for each in lanes)
+    pure = max(counted.pure or 0, pure)
+    used = Lanes(
+        pure=None if pure >= LARGEST else pure,
+        ordered=max(counted.used, ordered + counted.lost),
+    )
+    lost = Lanes(pure=None, ordered=counted.lost)
+
+    def in_order(total: Lanes) -> PrivacyLoss | None:
+        return _in_order(total, order=counted.order, measure=measure, of=dataset)
+
+    return in_order(used), in_order(lost)
+
+
+def _in_order(total: Lanes, *, order: int, measure: Mixed, of: Dataset) -> PrivacyLoss | None:
+    """Return what lanes of a mixed ledger hold, as ε at the δ of its caps."""
+    if not total.ordered:
+        return None
+    delta = Fraction(measure.atto, ATTO)
+    epsilon = epsilon_so_far(total, order=order, delta=delta)
+    return ApproxDP(epsilon=Fraction(epsilon, NANO), delta=of.delta)
+
+
+def loss_of(amount: Amount, *, measure: Measure) -> PrivacyLoss | None:
+    """Return the loss that charges in a measure add up to; None for no charge."""
+    return amount.loss(measure) if amount.nano else None

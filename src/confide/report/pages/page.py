@@ -34,7 +34,7 @@ from confide.report.pages.page_parts import (
     software_part,
     table_part,
 )
-from confide.report.wording.gauges import gauge, line_texts, scope_text
+from confide.report.wording.gauges import gauge, line_texts, scope_name, scope_text
 from confide.report.wording.guarantee import (
     ChargeLine,
     cap_loss,
@@ -130,7 +130,7 @@ def _gauge_line(release: "Release", line: ChargeLine, *, words: Words) -> Html:
     text = f"{letter} {amount} {words.say('gauge.legend', cap=cap)}"
     return tag(
         "li",
-        tag("span", isolated(scope_text(line, words=words))),
+        tag("span", isolated(scope_name(line, words=words))),
         gauge(line, words=words),
         tag("span", text, class_="figure"),
     )

@@ -18,11 +18,12 @@ _WIDTH, _HEIGHT = 400, 14
 
 def scope_text(line: ChargeLine, *, words: Words) -> str:
     """Return what a cap is called; with the order at which it counts, where that is one."""
-    name = _scope_name(line, words=words)
+    name = scope_name(line, words=words)
     return f"{name}, {letter_in(line.order, letter='')}" if line.order else name
 
 
-def _scope_name(line: ChargeLine, *, words: Words) -> str:
+def scope_name(line: ChargeLine, *, words: Words) -> str:
+    """Return what a cap is called, where its amounts stand beside their letter."""
     match line.scope:
         case Scope.CALENDAR_YEAR:
             return words.say("scope.calendar-year", period=clean(line.period))

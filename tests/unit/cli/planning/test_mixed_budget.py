@@ -1,6 +1,12 @@
 """A mixed ledger at the command line: which noise and why, what is left in which lane, and refusals."""
 
+from fractions import Fraction
+
+import pytest
+
 from command_line import confide
+from confide.privacy.accounting.mixed import MixedCap, charge
+from mixed_ledgers import gaussian, pure
 from small_clinic import DATASET, make_clinic
 
 MIXED = DATASET.replace("measure: zcdp, delta: 1e-6", "measure: mixed, delta: 1e-6")
@@ -90,3 +96,26 @@ def test_caps_that_are_amended_leave_an_open_ledger_in_its_orders(tmp_path):
     clinic.study.write_text(study("next", 20))
     assert confide("run", clinic.study, "--out", tmp_path / "b", "--quiet").code == 0
     assert confide("verify", tmp_path / "b", "--ledger", clinic.dataset).code == 0
+
+
+def test_a_document_of_a_year_states_its_loss_at_the_delta_of_the_caps(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    legal = clinic.folder / "legal.yaml"
+    assert confide("document", "start", "--out", legal).code == 0
+    told = []
+    for name, counts in (("one", 1), ("many", 20)):
+        clinic.study.write_text(study(name, counts))
+        assert confide("run", clinic.study, "--out", tmp_path / name, "--quiet").code == 0
+        out = tmp_path / f"legal-{name}"
+        year = confide("ledger", "show", clinic.dataset, "--json").json["entries"][0]["at"][:4]
+        words = ("document", "dpia", clinic.dataset, "--year", year, "--legal", legal)
+        assert confide(*words, "--out", out, "--quiet").code == 0
+        page = (out / "dpia.en.md").read_text()
+        told.append(next(row for row in page.splitlines() if row.startswith("- Privacy loss: ")))
+    assert "ε = 1 at δ" in told[0]  # all of it pure
+    # order 9: 0.9609 of the pure release, 9ρ of the other, and ln(κ/δ)/8
+    year = float(told[1].split("ε = ")[1].split(" ")[0])
+    cap = MixedCap.of(Fraction(3), delta=Fraction("5e-7"))
+    both = (*pure("1"), *gaussian("0.0234"))
+    spent = sum(charge(each.use.loss, order=cap.order).ordered for each in both)
+    assert year == pytest.approx(3 - (cap.budget - spent) / 1e9, abs=0.02)

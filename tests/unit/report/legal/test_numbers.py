@@ -86,7 +86,7 @@ def test_the_least_loss_reaches_the_error_asked_and_a_little_less_does_not():
     row = table.rows[0]
     ask = papers.ASKS[0]
     least = least_nano(ask, dataset=plan.dataset)
-    loss = loss_of(Amount(nano=least), dataset=plan.dataset)
+    loss = loss_of(Amount(nano=least), measure=plan.dataset.measure)
     assert f"ε = {float(shown_at(loss, delta=plan.dataset.delta).epsilon):.4g}" in row[2]
     assert row[1] == "within ±20 patients (95\u00a0%)"
     assert row[2] == row[3]
@@ -211,7 +211,7 @@ def test_a_year_adds_up_what_was_charged_and_nothing_else():
     plan = papers.study_plan()
     subject = papers.year_subject(plan)
     assert [each.entry.number for each in subject.entries] == [5, 7, 9, 11]
-    assert subject.loss == loss_of(Amount(nano=2 * plan.amount.nano), dataset=plan.dataset)
+    assert subject.loss == loss_of(Amount(nano=2 * plan.amount.nano), measure=plan.dataset.measure)
     table = papers.table_of(papers.document(subject=subject), "Requests of the year")
     assert [row[3] for row in table.rows] == [
         "published",
