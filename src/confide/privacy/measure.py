@@ -30,6 +30,9 @@ class Measure(enum.Enum):
         return "ε" if self is Measure.PURE else "ρ"
 
 
+_WINDOWS = ("yearly", "lifetime")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
     """The measure of a ledger that takes plans of either: caps are ε at one δ.
@@ -47,10 +50,11 @@ class Mixed:
     lifetime: int
 
     def __post_init__(self) -> None:
-        for name, least in (("atto", 1), ("yearly", 2), ("lifetime", 2)):
+        for name, least, below in (("atto", 1, 10**18), *((n, 2, 10**12) for n in _WINDOWS)):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InvalidParameterError(f"Expected {name} ≥ {least}, got {value!r}.")
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value < below:
+                told = f"Expected {name} as an int from {least} on and below {below}"
+                raise InvalidParameterError(f"{told}, got {value!r}.")
 
     @property
     def letter(self) -> str:
@@ -86,7 +90,8 @@ def letter_in(order: int, *, letter: str) -> str:
 LedgerMeasure: TypeAlias = Measure | Mixed
 """In what a ledger counts."""
 
-_MIXED = re.compile(r"mixed/([1-9][0-9]{0,17})/([1-9][0-9]{0,12})/([1-9][0-9]{0,12})", re.ASCII)
+_ORDER = r"([2-9]|[1-9][0-9]{1,11})"
+_MIXED = re.compile(rf"mixed/([1-9][0-9]{{0,17}})/{_ORDER}/{_ORDER}", re.ASCII)
 MEASURES = "|".join([*(each.value for each in Measure), _MIXED.pattern.replace("(", "(?:")])
 """What the measure of a ledger is called, as a regular expression."""
 
@@ -96,7 +101,6 @@ def measure_of(text: str) -> LedgerMeasure:
 
     Raises:
         ValueError: If there is none of this name.
-        InvalidParameterError: If an order is below 2.
 
     Example:
         >>> measure_of("zcdp")
