@@ -24,10 +24,20 @@ def require_same_terms(old: LedgerTerms, *, new: LedgerTerms | ChargeRequest) ->
     for name in ("unit", "adjacency") if takes_any else ("unit", "adjacency", "measure"):
         ours, theirs = getattr(old, name).value, getattr(new, name).value
         if ours != theirs:
+            ours, theirs = _named(ours), _named(theirs)
             raise MismatchError(
                 f"Expected {name} {ours!r} as in the ledger of {old.lineage!r}, got {theirs!r}.",
                 hint=f"Plan with {name}: {ours}; one lineage has one {name} for life.",
             )
+
+
+def _named(value: str) -> str:
+    """Return what a person calls a unit, adjacency or measure; a mixed one with the δ of caps."""
+    mixed, _, rest = value.partition("/")
+    if not rest:
+        return value
+    delta = decimal_text(int(rest.partition("/")[0]), per_one=ATTO)
+    return f"{mixed} (delta less selection-delta: {delta})"
 
 
 def in_orders_of(held: LedgerTerms, *, new: LedgerTerms) -> LedgerTerms:
