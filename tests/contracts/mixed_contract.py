@@ -161,7 +161,7 @@ class MixedContract(abc.ABC):
         with pytest.raises(MismatchError):
             ledger.register(replace(terms(), caps=mixed_terms().caps))
         other = replace(mixed_terms(), measure=orders(mixed_terms().caps, atto=2 * 10**12))
-        with pytest.raises(MismatchError, match="delta less selection-delta: 0.000001"):
+        with pytest.raises(MismatchError, match=r"delta less selection-delta: 0\.000001"):
             ledger.register(other)
 
     def test_a_charge_below_what_its_events_cost_is_refused_in_either_measure(self, ledger):
