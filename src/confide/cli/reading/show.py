@@ -43,7 +43,8 @@ def _findings(findings: "Sequence[Finding]", *, title: str, loss: str) -> None:
     say(loss)
     for each in findings:
         say("")
-        say(f"{each.title} ({each.id})")
+        id_ = f" ({each.id})"  # which a title that another question has too ends with
+        say(f"{each.title.removesuffix(id_)}{id_}")
         say(f"  {each.sentence}" + ("  Read it with its flags: --only." if each.flagged else ""))
 
 
