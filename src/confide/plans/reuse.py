@@ -6,7 +6,7 @@ Two ways, tried in this order:
   up to it (:mod:`confide.tables.cell_sums`; the same question is the simplest case)
   gives an independent answer; they are averaged by precision (:mod:`sums`);
 - *same*: each of its questions was measured before as it stands, for whatever statistic; the answer
-  with the largest charge, hence least noise, is read by the statistic itself.  A count that was
+  with the least noise is read by the statistic itself.  A count that was
   measured once, and that nothing else adds up to, is read like this too.
 
 *Privacy:* post-processing [DR14, prop. 2.1]: a function of published numbers and public facts, so
@@ -179,7 +179,17 @@ def answer(statistic: Statistic, earlier: Sequence[Earlier], *, dataset: Dataset
 
 def _least_noisy(question: Question, earlier: Sequence[Earlier]) -> Earlier | None:
     same = [each for each in earlier if each.measurement.aggregate == question.aggregate]
-    return max(same, key=lambda each: each.measurement.nano, default=None)
+    return max(same, key=_precision, default=None)
+
+
+def _precision(earlier: Earlier) -> tuple[float, int]:
+    """Return what is larger where noise is less; charges of two measures do not compare."""
+    measurement = earlier.measurement
+    match measurement.mechanism:
+        case DiscreteLaplace() | DiscreteGaussian() as noise:
+            return -noise_component(noise).variance, measurement.nano
+        case _:
+            return 0.0, measurement.nano
 
 
 def _unread(

@@ -67,3 +67,21 @@ def test_a_growing_release_of_a_mixed_ledger_goes_on_at_no_charge(tmp_path, monk
     out = tmp_path / "out"
     save(last, out)
     assert verify(read_certificate(out / "certificate.json"), folder=out).holds
+
+
+def test_reuse_in_a_mixed_ledger_reads_the_answer_with_less_noise_whatever_it_was_charged(tmp_path):
+    total = {"id": "age", "kind": "sum", "table": "people", "column": "age"}
+    caps = {"calendar-year": {"epsilon": "60"}, "lifetime": {"epsilon": "100"}}
+    value, charged = dataset(measure="mixed") | {"caps": caps}, {}
+    for releases, epsilon in ((1, "0.2"), (10**6, "1")):
+        accounting = value["accounting"] | {"releases-a-year": releases}
+        told = value | {"accounting": accounting}
+        with confide.open(told, frames=frames(), folder=tmp_path) as workspace:
+            plan = workspace.plan(total, epsilon=epsilon)
+            charged[plan.dataset.measure] = plan.amount.nano
+            workspace.release(plan)
+            last = workspace.ledger.entries("town", last=1)[0].number
+            again = workspace.plan(total | {"level": "0.9"}, epsilon="0.1")
+            found = workspace.reuse(again)
+    assert charged[Measure.PURE] > charged[Measure.ZCDP]  # as numbers; it has more noise
+    assert {each.entry for each in found.made_of.sources} == {last}
