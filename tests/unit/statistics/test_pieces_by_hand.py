@@ -17,9 +17,11 @@ from confide.errors import ContractError
 from confide.plans.contribution import Counted
 from confide.plans.estimation.intervals import Component
 from confide.plans.estimation.rates import RateCell, RateNoise
+from confide.plans.mechanisms import threshold
 from confide.plans.rounds.score_bins import SCORE_BINS, SHARES
 from confide.privacy.unit import Entity
-from confide.statistics import AreaRate, Count, Hierarchy, Proportion, Quantiles
+from confide.report.charts.chart import figure
+from confide.statistics import AreaRate, Count, Hierarchy, KeySelection, Proportion, Quantiles
 from confide.statistics.area_rate.spec import Denominator
 from confide.statistics.count.spec import _laplace_posterior
 from confide.statistics.data_quality.spec import DataQuality
@@ -41,7 +43,7 @@ from confide.statistics.survival.comparison import log_hazard_ratio
 from confide.statistics.survival.curves import restricted_mean
 from confide.statistics.survival.shown import _solved, _tail
 from confide.statistics.survival.survival import Method
-from confide.statistics.survival.table import ExitTable
+from confide.statistics.survival.table import LEAST_AT_RISK, ExitTable
 from confide.statistics.table_one.selected import DifferencePair
 from confide.statistics.top_category.section import TopCategorySection
 from confide.tables.bound_contributions import OneEvent
@@ -330,3 +332,37 @@ def test_a_table_of_data_quality_has_the_names_of_fields_and_groups_in_front(by,
     shown = table(asked, cells_of(release.of("known")), asking)
     assert shown.text_columns == columns
     assert len(shown.head) == len(shown.rows[0]) == columns + shown.numbers
+
+
+def test_a_selection_of_keys_tells_how_likely_a_key_of_its_threshold_and_of_twice_as_many_is():
+    asked = next(each for each in cohorts.every_statistic() if isinstance(each, KeySelection))
+    (measurement,) = cohorts.plan_of((asked,), dataset=HOSPITAL).measurements
+    law = threshold(measurement.mechanism)
+    told = asked.forecast({"keys": law}, dataset=HOSPITAL, level=Fraction(19, 20)).notes
+    tau = law.threshold()
+    assert told[1:] == tuple(
+        f"a key of {times * tau} patients appears with probability "
+        f"{law.chance_of_release(times * tau):.{times + 1}f}"
+        for times in (1, 2)
+    )
+
+
+def test_a_histogram_of_two_groupings_has_a_figure():
+    both = Histogram(id="both", table="person", by=("sex", "age_band"))
+    release = cohorts.release_of(cohorts.plan_of((both,), dataset=HOSPITAL))
+    drawn = figure(release, both, words=load_words("en"))
+    assert drawn is not None
+    assert drawn.title in str(drawn.chart.to_dict()["title"])
+
+
+def test_every_bin_before_the_horizon_has_a_margin_over_its_threshold():
+    table = ExitTable(
+        exits=np.array([[[10.0, 5.0], [20.0, 5.0], [0.0, 960.0]]] * 2),
+        edges=np.array([0, 10, 20]),
+        noise=Component(variance=4.0),
+    )
+    found = table.margin()
+    assert found.shape == (2, 2)
+    assert (found[:, 0] * np.sqrt(table.risk_noise()[0])).tolist() == pytest.approx(
+        (1000 - np.maximum(LEAST_AT_RISK * np.sqrt(table.risk_noise()[0]), 1)).repeat(2).tolist()
+    )
