@@ -23,6 +23,22 @@ questions:
 """
 
 
+def whole_lines(drawn):
+    """Which series are drawn without gaps."""
+
+    def dashes(part):
+        if isinstance(part, dict):
+            if "strokeDash" in part and isinstance(part["strokeDash"], dict):
+                yield part["strokeDash"]["scale"]["range"]
+            part = list(part.values())
+        if isinstance(part, list):
+            for each in part:
+                yield from dashes(each)
+
+    found = next(dashes(drawn.to_dict()))
+    return [gap == 0 for _, gap in found]
+
+
 def test_the_figure_of_an_attack_has_its_points_and_the_bound_of_the_claim(words):
     attacked = [
         Attacked(model="without-privacy", points=((0.0, 0.1), (0.001, 0.2), (0.5, 1.0))),
@@ -30,6 +46,7 @@ def test_the_figure_of_an_attack_has_its_points_and_the_bound_of_the_claim(words
     ]
     drawn = membership_chart(attacked, epsilon=1.0, delta=1e-6, words=words)
     assert_kept("report/membership.txt", chart_text(drawn))
+    assert whole_lines(drawn) == [True, True, False, False]  # of models; not of what bounds them
 
 
 def test_the_figure_of_leaving_patients_out_has_noise_and_bias_of_each_number(words):
@@ -42,6 +59,7 @@ def test_the_figure_of_leaving_patients_out_has_noise_and_bias_of_each_number(wo
     worst = Outcome(shares=3, noise=8.49, missing=(), rmse=1234.56)
     drawn = left_out_chart(year, found, worst=worst, words=words)
     assert_kept("report/left-out.txt", chart_text(drawn))
+    assert whole_lines(drawn) == [True, False, False]
 
 
 @pytest.fixture(scope="module")

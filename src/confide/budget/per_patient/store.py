@@ -45,7 +45,7 @@ from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People
 from confide.budget.per_patient.records import MembershipFiles, whole
 from confide.budget.per_patient.roster import Roster, keep_roster, read_roster, roster_of
-from confide.budget.per_patient.sealed import changed, read_sealed, write_sealed
+from confide.budget.per_patient.sealed import changed, read_sealed, rewrite_sealed
 from confide.budget.per_patient.store_folder import (
     alone,
     forgets_again,
@@ -275,8 +275,7 @@ class PatientStore:
                 return
             for window in self._changed - {CapWindow.RELEASE}:
                 tally, path = self._tallies[window], self._cache(window)
-                path.unlink(missing_ok=True)
-                write_sealed(
+                rewrite_sealed(
                     path,
                     key=self._key,
                     fields={"kind": "tally", **self._sealed_for(window, tally), **tally.header()},

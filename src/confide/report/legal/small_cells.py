@@ -6,7 +6,6 @@ for every cell of a count.
 *Privacy:* a function of the plan, which is public.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,8 +47,8 @@ def small_cells(plan: Plan) -> tuple[CellNoise, ...]:
             found.append(
                 CellNoise(
                     statistic=statistic,
-                    median=math.ceil(noise.half_width(0.5)),
-                    most=math.ceil(noise.half_width(0.95)),
+                    median=noise.half_width(0.5),
+                    most=noise.half_width(0.95),
                     seems_occupied=1 - noise.cdf(SMALL - 1),
                     seems_empty=noise.cdf(-SMALL),
                 )

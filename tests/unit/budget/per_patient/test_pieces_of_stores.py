@@ -25,6 +25,15 @@ def test_who_is_forgotten_has_no_number_in_the_same_process_either(tmp_path):
     assert people.numbers(identities(3)).tolist() == [0, UNKNOWN, 2]
 
 
+def test_a_folder_whose_files_are_others_by_now_is_of_before(tmp_path):
+    people = people_of(tmp_path, count=3)
+    people.numbers(identities(3))
+    assert not people.is_of_before
+    for path in (tmp_path / "people").glob("*.people"):
+        path.unlink()
+    assert people.is_of_before
+
+
 def test_numbers_of_an_engine_are_kept_as_they_were(tmp_path):
     people = people_of(tmp_path, count=3)
     assert read_roster(tmp_path, "index", people=people, key=KEY) is None
@@ -49,6 +58,13 @@ def test_lists_of_a_backup_are_put_back_into_folders_that_are_gone(tmp_path):
     assert put_lists_back(folder, files) == 2
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
     assert put_lists_back(folder, files) == 0
+
+
+def test_a_list_half_put_back_when_a_process_was_killed_is_put_back_whole(tmp_path):
+    name, content = f"a{SUFFIX}", b"a" * 40
+    (tmp_path / f"{name}.part").write_bytes(b"a")
+    assert put_lists_back(tmp_path, {name: content}) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {name: content}
 
 
 def test_a_charge_is_counted_at_once_and_not_when_its_file_is_next_read(tmp_path):

@@ -47,6 +47,7 @@ def test_gaussian_noise_grows_with_the_root_of_the_shares():
 def test_a_table_that_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(InvalidParameterError, match="1 to 12 releases"):
         Year(visits={13: 1}, releases=12, cap=1.0, measure=Measure.PURE)
+    assert Year(visits={1: 0, 2: 3}, releases=3, cap=1.0, measure=Measure.PURE).count == 2
     table = tmp_path / "visits.csv"
     for text in ("releases,patients\n1,many\n", "a,b\n1,2\n", "releases,patients\n1,2\n1,3\n"):
         table.write_text(text)

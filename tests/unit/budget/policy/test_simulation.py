@@ -138,6 +138,8 @@ def test_visit_frequencies_are_read_as_shares_or_as_patients(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("appearances,patients\n1,30\n4,10\n")
     assert read_frequencies(path) == {1: Fraction(3, 4), 4: Fraction(1, 4)}
+    path.write_text("appearances,share\n1,0.51\n4,0.5\n")  # a hundredth off, as rounded ones are
+    assert read_frequencies(path) == {1: Fraction(51, 101), 4: Fraction(50, 101)}
 
 
 @pytest.mark.parametrize(

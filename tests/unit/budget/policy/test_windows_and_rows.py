@@ -15,7 +15,7 @@ from confide.budget.policy.policy import (
     Profile,
     Window,
 )
-from confide.budget.policy.rows import rows
+from confide.budget.policy.rows import Row, broken, fits, rows
 from confide.budget.policy.solve import solve
 from confide.budget.policy.windows import span, windows
 from confide.errors import ContractError
@@ -159,3 +159,9 @@ def test_a_limit_in_rho_is_read_as_it_stands():
     cap = replace(ANNUAL, limit=Limit(rho=Fraction("0.02")))
     policy = replace(textbook(), measure=Measure.ZCDP, report_delta=Fraction("1e-6"), caps=(cap,))
     assert {r.limit for r in rows(policy)} == {20_000_000}
+
+
+def test_a_row_that_is_used_up_to_the_last_unit_is_kept():
+    row = Row(cap="c", whom="", window="", runs={"a": 2}, most=2, limit=10, spent=4)
+    assert [fits((row,), {"a": units}) for units in (3, 4)] == [True, False]
+    assert broken((row,), {"a": 3}) == ()

@@ -156,3 +156,22 @@ def test_a_quantile_stands_at_equal_steps_where_the_first_round_has_nobody():
 
 def test_few_steps_between_two_edges_are_all_cut():
     assert _cut((10, 12, 14), (0.0, 5.0, 6.0), low=0, high=2, cells=6) == [10, 11, 12, 13, 14]
+
+
+def test_a_quantile_may_be_where_either_round_has_it_if_they_do_not_meet():
+    first = RoundCounts(edges=(0, 10, 20, 21), counts=(10_000, 0, 0), weight=1, upper=20)
+    second = RoundCounts(edges=(0, 10, 20, 21), counts=(0, 10_000, 0), weight=1, upper=20)
+    rounds = Rounds(first=first, second=second, even=(0, 10, 21))
+    point, low, high = rounds.located(0.5, noise=NOISE, sampled=False, level=0.95)
+    assert low < 10 <= point <= high
+
+
+def test_a_cell_of_a_grid_of_every_value_may_be_narrower_than_a_step():
+    to = dataset(measure=Measure.ZCDP)
+    many = replace(PRESSURE, expect=Fraction(10**6))
+    asked = many.measured(to)
+    assert asked.fine == asked.upper - asked.lower
+    plan = make_plan([Ask(statistic=many)], study=Study(id="s"), dataset=to, nano=10**9)
+    noise = plan.measurements[0].mechanism
+    told = many._cells(to).expected(asked, noise=noise, rows=Fraction(10**6))
+    assert 0 < told.cell < 1
