@@ -136,6 +136,17 @@ def test_a_torn_line_of_the_stewards_file_loses_no_later_one(tmp_path):
     assert opening_of(tmp_path, entry="a") is None
 
 
+def test_openings_of_a_backup_are_put_back_beside_those_that_are_there(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        place.mkdir()
+    made = [commit(one, entry=entry, snapshot=bytes(32)) for entry in ("a", "b")]
+    kept = module.saved(one)
+    newer = commit(other, entry="c", snapshot=bytes(32))
+    assert [module.put_back(other, kept), module.put_back(other, kept)] == [2, 0]
+    assert [opening_of(other, entry=entry) for entry in "abc"] == [*made, newer]
+
+
 def test_a_failing_digest_stops_no_release(tmp_path, monkeypatch):
     def gone(path):
         raise FileNotFoundError(path)
