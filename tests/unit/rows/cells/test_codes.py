@@ -4,7 +4,7 @@ import pytest
 
 from confide.rows.cells.clean import MOST_CASES, listed
 from confide.rows.cells.code_texts import _integer
-from confide.rows.cells.physical import Physical, octets_of
+from confide.rows.cells.physical import Physical, octets_for, octets_of
 from rows_world import category
 
 
@@ -27,3 +27,7 @@ def test_a_code_of_an_integer_column_is_possible_up_to_63_bits(code, possible):
 
 def test_numbers_of_an_unknown_type_have_the_most_bytes():
     assert [octets_of(name) for name in ("TINYINT", "HUGEINT", "VARCHAR")] == [1, 16, 16]
+
+
+def test_decimals_are_kept_in_as_few_bytes_as_hold_their_digits():
+    assert [octets_for(digits) for digits in (4, 5, 9, 10, 18, 19)] == [2, 4, 4, 8, 8, 16]

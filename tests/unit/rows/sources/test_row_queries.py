@@ -202,6 +202,7 @@ REFUSED = {
     "SELECT pid, note -> '$.a' AS code, n AS x FROM wide": "for the text of a value",
     "SELECT pid, note ->> '$.a[*]' AS code, n AS x FROM wide": "or a place",
     "SELECT pid, note AS code, n AS x FROM read_csv('d.csv')": "FROM one_table",
+    "SELECT pid, note AS code, n AS x FROM main.read_csv('d.csv')": "FROM one_table",
     "SELECT pid, note AS code, n AS x FROM 'd.csv'": "Check FROM",
     "SELECT pid, note AS code, n AS x FROM seen": "store it as a table",
     "SELECT pid, note AS code, n AS x FROM duckdb_settings()": "FROM one_table",
