@@ -21,6 +21,7 @@ from confide.release.jobs.job_answer import read_answer
 from confide.release.site.keys import read_signing_key
 from confide.release.site.ledger_pin import make_keys
 from confide.release.verify.verify import read_certificate, verify
+from confide.release.verify.verify_job import answer_in
 from confide.statistics import read_job
 from counting_job import Counting, clinic
 from issued import signed
@@ -78,6 +79,18 @@ def test_a_job_that_fails_is_burned_with_a_constant_text_and_stays_charged(tmp_p
         assert entry.state is State.BURNED
         with pytest.raises(BurnedError):
             run_job(ws, job, plan=plan)
+
+
+def test_files_of_a_job_are_those_that_were_saved(tmp_path):
+    with clinic(tmp_path) as ws:
+        release = run_job(ws, Counting(), plan=planned(ws, Counting()))
+    folder = release.save(release.save(tmp_path / "a" / "b"))
+    assert answer_in(folder) == release.answer
+    content = (folder / "counts.json").read_bytes()
+    for changed in (content.replace(b"[", b"]"), content + b" "):
+        (folder / "counts.json").write_bytes(changed)
+        with pytest.raises(VerificationError, match="was changed"):
+            answer_in(folder)
 
 
 class Panic(BaseException):

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from confide.budget.chain.chain import GENESIS, Event, SignedHead, canonical, row_hash, sign_head
-from confide.errors import VerificationError
-from confide.release.lost_charge import lost_in_rows
+from confide.errors import UnknownNameError, VerificationError
+from confide.release.lost_charge import lost_in_ledger, lost_in_rows
 from confide.release.reused_form import SourcePart
 from confide.release.site.keys import make_signing_key, read_signing_key
 from confide.release.verify.against_chain import (
@@ -16,10 +16,18 @@ from confide.release.verify.against_chain import (
     _identity,
     _is_issuers,
     _lost_head,
+    _of_row,
     _unlinked,
     read_chain,
 )
-from confide.release.verify.against_sources import _charged, _entry_problem, _in_rows, _row_problem
+from confide.release.verify.against_ledger import payload_of, why_no_payload
+from confide.release.verify.against_sources import (
+    _charged,
+    _entry_problem,
+    _in_ledger,
+    _in_rows,
+    _row_problem,
+)
 from confide.release.verify.compare import _shown, _versions
 from confide.release.verify.versions import versions, versions_text
 from confide.release.verify.withheld import _repeats, withheld_in_rows
@@ -196,6 +204,95 @@ def test_a_source_whose_rows_were_lost_holds_with_a_caution():
     held, refused = (_charged(source(rows), problem=p, lost=None) for p in ("", "is of another"))
     assert (held.holds, held.caution, held.detail) == (True, False, "")
     assert (refused.holds, refused.detail) == (False, "is of another")
+
+
+class Kept:
+    """A ledger of one entry."""
+
+    def __init__(self, rows, entry=None):
+        self.rows, self.found = rows, entry
+
+    def entry(self, _):
+        if self.found is None:
+            raise UnknownNameError("entry", "1", known=())
+        return self.found
+
+    def chain(self):
+        return SimpleNamespace(events=self.rows)
+
+    def withholding(self, _):
+        return None
+
+
+def test_a_ledger_that_went_on_without_an_answer_says_so():
+    rows = chain(asked(), {**WENT_ON, "lost": [], "burned": ["1"]})
+    entry = SimpleNamespace(hash=rows[0].hash, payload_sha256="", at="", lineage="clinic", number=1)
+    named, ledger = {"number": 1, "digest": rows[0].hash}, Kept(rows, entry)
+    assert lost_in_ledger(entry, **named, ledger=ledger).row == 2
+    assert lost_in_ledger(None, **named, ledger=ledger).whole is False
+    entry.payload_sha256 = SHA
+    assert lost_in_ledger(entry, **named, ledger=ledger) is None
+
+
+def test_a_source_is_an_entry_of_the_ledger_or_one_that_it_lost():
+    rows = chain(asked(), {**WENT_ON, "lost": [], "burned": ["1"]})
+    at = "2026-01-05T08:00:00Z"
+    entry = SimpleNamespace(hash=rows[0].hash, payload_sha256=SHA, at=at, lineage="clinic")
+
+    def check(ledger, lineage="clinic"):
+        (found,) = _in_ledger(source(rows), ledger, lineage=lineage)
+        return found.holds, found.caution
+
+    assert check(Kept(rows, entry)) == (True, False)
+    assert check(Kept(rows, entry), lineage="other") == (False, False)
+    assert check(Kept(rows)) == (True, True)
+    assert check(Kept(rows[:1])) == (False, False)
+
+
+def test_why_there_is_no_answer_is_told():
+    rows = chain(asked(), {**WENT_ON, "lost": [], "burned": ["1"]})
+    entry = SimpleNamespace(
+        hash=rows[0].hash, payload_sha256="", at="", lineage="clinic", number=1, withheld=False
+    )
+
+    def why(accounting, ledger):
+        return why_no_payload({"accounting": accounting}, ledger=ledger, lineage="clinic")
+
+    said = {"entry": 1, "hash": rows[0].hash, "ledger": "l1"}
+    lost = why(said, Kept(rows, entry))
+    assert lost.startswith("of entry 1 the row of its answer was lost")
+    other = why({**said, "hash": "0" * 64}, Kept(rows, entry))
+    assert other.startswith("this ledger has no entry 1 as the certificate names it")
+    assert other.endswith("ledger l1")
+    assert why("no accounting", Kept(rows, entry)).endswith("ledger without id")
+
+
+def test_an_answer_is_that_of_the_row_which_a_certificate_names():
+    rows = chain(asked(), COMMITTED)
+    entry = SimpleNamespace(
+        hash=rows[0].hash, payload_sha256=SHA, lineage="clinic", number=1, withheld=False
+    )
+    ledger = Kept(rows, entry)
+    ledger.stored = lambda number: SimpleNamespace(payload=f"answer {number}".encode())
+
+    def found(**said):
+        certificate = {"accounting": {"entry": 1, "hash": rows[0].hash, **said}}
+        return payload_of(certificate, ledger=ledger, lineage="clinic")
+
+    assert found() == b"answer 1"
+    assert found(hash="0" * 64) is None
+    entry.withheld = True
+    assert found() is None
+
+
+def test_a_row_that_is_lost_as_a_whole_holds_with_a_caution():
+    lost = chain(asked())[0].hash
+    rows = chain(asked(kind="other"), {**WENT_ON, "lost": [lost]})
+    said = {"entry": 1, "hash": lost}
+    found = list(_of_row({}, said, rows=rows))
+    assert [(each.name, each.holds, each.caution) for each in found] == [("ledger row", True, True)]
+    (missing,) = _of_row({}, said, rows=rows[:1])
+    assert not missing.holds
 
 
 def test_an_answer_is_withheld_with_every_one_that_repeats_its_periods():

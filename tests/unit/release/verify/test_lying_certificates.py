@@ -75,7 +75,9 @@ def test_estimates_are_made_once_to_release_and_once_to_verify(tmp_path, monkeyp
     save(release, tmp_path / "out")
     made.clear()
     certificate = read_certificate(tmp_path / "out" / "certificate.json")
-    assert verify(certificate, folder=tmp_path / "out").holds
+    found = verify(certificate, folder=tmp_path / "out")
+    assert found.holds
+    assert found.rebuilt
     assert len(made) == 1
 
 
