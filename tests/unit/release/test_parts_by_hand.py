@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from confide.budget.ledger import State
 from confide.budget.workflow.submission import Verdict
 from confide.errors import ContractError, UnsupportedError, VerificationError
 from confide.noise.peeling import Peeling
@@ -27,6 +28,8 @@ from confide.release.patients import may_leave_out
 from confide.release.published import published_before
 from confide.release.quiet import no_output
 from confide.release.reused import offers
+from confide.release.site.ledger_pin import FolderSite
+from confide.release.verify import against_ledger
 from confide.release.verify.checks import file_checks, plan_checks
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.top_category.spec import TopCategory
@@ -187,3 +190,27 @@ def test_a_plan_that_holds_has_nothing_to_tell():
 def test_amounts_are_exact_where_they_are_shown():
     found = refusal(plan_of(), uses=[use("c", left=FEMTO // 4)])
     assert found.remaining == Fraction(1, 4)
+
+
+def test_a_release_that_is_withheld_supersedes_none(monkeypatch):
+    study = Study(id="s", supersedes=Superseded(id="clinic/1", payload_sha256="a" * 64))
+    monkeypatch.setattr(against_ledger, "stored_study", lambda _: study)
+
+    def found(state, *, withheld):
+        entry = SimpleNamespace(number=2, state=state, withheld=withheld)
+        ledger = SimpleNamespace(
+            entries=lambda _: [entry], stored=lambda _: SimpleNamespace(payload=b"")
+        )
+        return against_ledger.superseding(ledger, lineage="clinic")
+
+    assert found(State.PUBLISHED, withheld=False) == {"clinic/1": "clinic/2"}
+    assert found(State.PUBLISHED, withheld=True) == {}
+    assert found(State.BURNED, withheld=False) == {}
+
+
+def test_an_anchor_that_another_process_noted_is_noted(tmp_path, monkeypatch):
+    site = FolderSite(tmp_path)
+    site.ledger = "l1"
+    monkeypatch.setattr(FolderSite, "is_unanchored", True)  # it was, a moment ago
+    site.anchored()
+    assert not list(tmp_path.iterdir())

@@ -6,12 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from confide.errors import VerificationError
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.unit import Entity
 from confide.release.certificate.cuts import cut_notes_of
-from confide.release.certificate.form_check import _null
+from confide.release.certificate.form import CertificateForm
+from confide.release.certificate.form_check import _null, read_form
+from confide.release.certificate.lines import differences
 from confide.release.certificate.query_words import bounds_text
 from confide.release.certificate.statement import house_rule
 from confide.release.verify.arithmetic import _scales
@@ -93,3 +96,19 @@ def test_noise_that_loses_more_than_is_charged_or_what_its_charge_cannot_say_is_
     each = SimpleNamespace(sensitivity=moved, law=SimpleNamespace(**law), charge=charge)
     found = _scales(SimpleNamespace(mechanisms=[each]))
     assert found.startswith("mechanisms[0]: noise of this scale") is lies
+
+
+def test_what_is_nested_too_deeply_is_refused_in_words():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(VerificationError, match="nested too deeply"):
+        read_form({"deep": deep}, form=CertificateForm)
+
+
+def test_a_line_that_is_not_there_says_nothing():
+    found = list(differences({"a": 1, "b": [1]}, {"a": "x" * 70, "b": [1, 2]}, line="data"))
+    assert [(each.line, each.one, each.other) for each in found] == [
+        ("data.a", "1", f"{'x' * 59}…"),
+        ("data.b[1]", "nothing", "2"),
+    ]

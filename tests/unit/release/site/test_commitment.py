@@ -184,6 +184,12 @@ def test_what_is_no_digest_is_not_committed_to(tmp_path, digest):
     assert snapshot_digest(state, folder=tmp_path) == true
 
 
+def test_what_was_kept_of_a_file_is_its_fingerprint_and_its_digest():
+    assert module._is_known([1, "a", "f" * 64])
+    for other in ([], ["f" * 64, 1], [[1], "f" * 64], [1.5, "f" * 64], ["f" * 63], {"f" * 64: 1}):
+        assert not module._is_known(other)
+
+
 def test_tables_in_memory_are_not_committed_to(tmp_path):
     pa = pytest.importorskip("pyarrow")
     text = DATASET.replace("{kind: csv, path: .}", "{kind: frames}")

@@ -16,6 +16,7 @@ from confide.release.verify.against_chain import (
     _identity,
     _is_issuers,
     _lost_head,
+    _of_head,
     _of_row,
     _unlinked,
     read_chain,
@@ -150,11 +151,20 @@ def test_rows_without_which_an_issuer_went_on_are_named_by_the_row_that_says_so(
     key = f"ed25519:{signers[0].public_key.hex()}"
     lost, *after = heads(signers, (6, 0, "charged"), (7, 0, "committed"), (5, 0, "unfrozen"))
     stated = {"heads": [lost, *after], "key": key}
+    anew = heads(signers, (6, 0, "charged again"), (7, 0, "committed"))
+    anew[0] = sign_head(replace(anew[0], hash="b" * 64), signer=signers[0])
     assert _lost_head(6, lost.hash, **stated) == 5
     assert _lost_head(6, "0" * 64, **stated) is None
     assert _lost_head(6, lost.hash, heads=[lost, after[0]], key=key) is None
     assert _lost_head(6, lost.hash, heads=[lost, after[1]], key=key) == 5
     assert _lost_head(6, lost.hash, heads=[*after, lost], key=key) is None
+    found = _of_head(6, lost.hash, heads=[lost, *after, *anew], key=key, name="signed head")
+    assert (found.name, found.holds, found.caution) == ("signed head", True, True)
+    assert found.detail.startswith(
+        "its row was lost later; the ledger went on without it, in row 5"
+    )
+    found = _of_head(6, "f" * 64, heads=[lost, *after, *anew], key=key, name="signed head")
+    assert (found.holds, found.caution) == (False, False)
     later = heads(signers, (8, 0, "unfrozen"))
     assert _lost_head(6, lost.hash, heads=[lost, after[0], *later], key=key) is None
 
@@ -210,7 +220,7 @@ class Kept:
     """A ledger of one entry."""
 
     def __init__(self, rows, entry=None):
-        self.rows, self.found = rows, entry
+        self.rows, self.found, self.withheld = rows, entry, None
 
     def entry(self, _):
         if self.found is None:
@@ -221,7 +231,7 @@ class Kept:
         return SimpleNamespace(events=self.rows)
 
     def withholding(self, _):
-        return None
+        return self.withheld
 
 
 def test_a_ledger_that_went_on_without_an_answer_says_so():
@@ -247,6 +257,11 @@ def test_a_source_is_an_entry_of_the_ledger_or_one_that_it_lost():
     assert check(Kept(rows, entry), lineage="other") == (False, False)
     assert check(Kept(rows)) == (True, True)
     assert check(Kept(rows[:1])) == (False, False)
+    ledger = Kept(rows, entry)
+    ledger.withheld = SimpleNamespace(person="o", role="officer", at="2026-03-01T", reason="r")
+    _, told = _in_ledger(source(rows), ledger, lineage="clinic")
+    assert (told.name, told.caution) == ("answer of entry 1", True)
+    assert told.detail.startswith("withheld by o (officer) on 2026-03-01: r.")
 
 
 def test_why_there_is_no_answer_is_told():
@@ -312,7 +327,7 @@ def test_an_answer_is_withheld_with_every_one_that_repeats_its_periods():
     (check,) = told[3]
     assert (check.holds, check.caution) == (True, True)
     assert check.detail.startswith("withheld on 2026-03-01 by a officer: r. It is delivered to")
-    assert _repeats({}, 1, {}, 1) is False
+    assert not _repeats({}, 1, {}, 1)
 
 
 def test_parts_are_compared_by_the_names_and_scopes_of_what_they_list():
