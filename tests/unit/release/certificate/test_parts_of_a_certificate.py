@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from confide.errors import VerificationError
+from confide.errors import UnsupportedError, VerificationError
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
-from confide.plans.plan import Study
+from confide.plans.plan import Study, Superseded
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.privacy.unit import Entity
+from confide.release.certificate.certificate import require_statable
 from confide.release.certificate.cuts import cut_notes_of
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import _null, read_form
@@ -112,3 +113,11 @@ def test_a_line_that_is_not_there_says_nothing():
         ("data.a", "1", f"{'x' * 59}…"),
         ("data.b[1]", "nothing", "2"),
     ]
+
+
+def test_a_study_that_no_certificate_can_state_is_refused():
+    link = Superseded(id="clinic/1", payload_sha256="no digest")
+    stated = plan(BY_SEX, study=Study(id="s"))
+    require_statable(stated)
+    with pytest.raises(UnsupportedError, match="No certificate can state"):
+        require_statable(replace(stated, study=Study(id="s", supersedes=link)))

@@ -12,6 +12,7 @@ from confide.release.site.keys import (
     read_signing_key,
     retired_keys,
 )
+from confide.release.site.ledger_pin import FolderSite
 
 
 def test_a_key_of_a_person_is_read_as_it_was_made_and_never_written_over(tmp_path):
@@ -39,3 +40,11 @@ def test_names_of_retired_keys_that_are_damaged_are_refused_in_words(tmp_path):
     (tmp_path / OLD).write_bytes(b"\xff")
     with pytest.raises(ContractError, match="is damaged"):
         retired_keys(tmp_path)
+
+
+def test_an_anchor_that_another_process_noted_is_noted(tmp_path, monkeypatch):
+    site = FolderSite(tmp_path)
+    site.ledger = "l1"
+    monkeypatch.setattr(FolderSite, "is_unanchored", True)  # it was, a moment ago
+    site.anchored()
+    assert not list(tmp_path.iterdir())
