@@ -19,10 +19,11 @@ from confide.tables.bound_contributions import (
     sensitivity,
 )
 from confide.tables.by_code import Accepted, InUnit, Units
+from confide.tables.cell_sums import CellSums
 from confide.tables.clinical_units import analyte, conversion
 from confide.tables.expression import ColumnOf
 from confide.tables.records import MOST_FOLDS, Records, check_records
-from confide.tables.relation import Relation
+from confide.tables.relation import Relation, resolve
 from confide.tables.schema import LARGEST_VALUE, Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 from confide.tables.spine import Spine
@@ -267,3 +268,21 @@ def test_rows_of_two_persons_are_read_by_no_job():
     )
     with pytest.raises(ContractError, match="contact of two persons"):
         check_records(asked, dataset=to)
+
+
+def test_a_column_of_several_tables_of_one_row_each_is_named_with_its_table():
+    (first, *others), second = PLAIN.tables, replace(PLAIN.tables[0], name="more", source="more")
+    of = replace(PLAIN, tables=(first, second, *others))
+    assert resolve("age", table="more", dataset=of) == ColumnOf(table="more", column="age")
+    assert resolve("age", table="visits", dataset=PLAIN) == AGE
+    with pytest.raises(ContractError, match="several tables: participants, more"):
+        resolve("age", table="visits", dataset=of)
+
+
+def test_published_numbers_are_added_up_one_for_each_cell():
+    sums = CellSums(offsets=((0, 1, 1),), size=2)
+    assert sums.totals((5, 7, 9)) == (5, 16)
+    assert sums.counts() == (1, 2)
+    for values in ((5, 7), (5, 7, 9, 11)):
+        with pytest.raises(ValueError, match="zip"):
+            sums.totals(values)
