@@ -350,6 +350,13 @@ def test_a_plan_is_refused_by_the_cap_under_which_it_fits_last():
         assert ("it fits from" in str(found)) is bool(day)
 
 
+def test_so_much_fits_from_the_day_on_which_enough_of_what_was_charged_has_left():
+    of = use("c", left=5, leaves=(("2027-01-01", 10), ("2027-06-01", 20)))
+    assert [of.fits_from(femto) for femto in (15, 16, 35, 36)] == [
+        "2027-01-01", "2027-06-01", "2027-06-01", "",
+    ]  # fmt: skip
+
+
 def test_amounts_are_exact_where_they_are_shown():
     found = refusal(count_by_sex(), uses=[use("c", left=FEMTO // 4)])
     assert found.remaining == Fraction(1, 4)

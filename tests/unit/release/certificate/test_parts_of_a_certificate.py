@@ -15,6 +15,7 @@ from confide.release.certificate.certificate import require_statable
 from confide.release.certificate.cuts import cut_notes_of
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import _null, read_form
+from confide.release.certificate.limits import limits
 from confide.release.certificate.lines import differences
 from confide.release.certificate.query_words import bounds_text
 from confide.release.certificate.statement import house_rule
@@ -121,3 +122,9 @@ def test_a_study_that_no_certificate_can_state_is_refused():
     require_statable(stated)
     with pytest.raises(UnsupportedError, match="No certificate can state"):
         require_statable(replace(stated, study=Study(id="s", supersedes=link)))
+
+
+def test_numbers_whose_error_only_the_data_tell_are_used_with_their_intervals():
+    found = limits(plan(BY_SEX, study=Study(id="s")), expected={"by_sex": None})
+    assert found.fit_for == ["by_sex: each number as far as its own interval carries it"]
+    assert found.not_fit_for[0] == "by_sex: any use of a number without its interval"

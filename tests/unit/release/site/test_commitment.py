@@ -141,9 +141,11 @@ def test_openings_of_a_backup_are_put_back_beside_those_that_are_there(tmp_path)
     for place in (one, other):
         place.mkdir()
     made = [commit(one, entry=entry, snapshot=bytes(32)) for entry in ("a", "b")]
+    (one / module.DIGESTS).write_text("{}")
     kept = module.saved(one)
     newer = commit(other, entry="c", snapshot=bytes(32))
-    assert [module.put_back(other, kept), module.put_back(other, kept)] == [2, 0]
+    assert [module.put_back(other, kept), module.put_back(other, kept)] == [3, 0]
+    assert (other / module.DIGESTS).read_text() == "{}"
     assert [opening_of(other, entry=entry) for entry in "abc"] == [*made, newer]
 
 

@@ -81,6 +81,14 @@ def test_estimates_are_made_once_to_release_and_once_to_verify(tmp_path, monkeyp
     assert len(made) == 1
 
 
+def test_a_certificate_of_another_ledger_than_the_pinned_one_does_not_verify(issued):
+    folder, _ = issued
+    certificate = read_certificate(folder / "certificate.json")
+    ours = certificate["accounting"]["ledger"]
+    for ledger, holds in ((ours, True), (f"{ours}\n", True), ("another", False)):
+        assert verify(certificate, folder=folder, pinned_ledger=ledger).holds is holds
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_signed_lie_does_not_verify(issued, lie):
     folder, signer = issued

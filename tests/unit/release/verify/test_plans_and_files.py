@@ -16,7 +16,7 @@ from confide.release.approval import authority_of
 from confide.release.certificate.parts import FilePart
 from confide.release.certificate.software import software
 from confide.release.noisy import _require_shape
-from confide.release.reused import offers
+from confide.release.reused import offers, reuse
 from confide.release.verify import against_ledger
 from confide.release.verify.checks import file_checks, plan_checks
 from confide.statistics.histogram.spec import Histogram
@@ -51,6 +51,8 @@ def test_a_set_is_chosen_in_the_order_of_its_categories_and_a_ranking_in_any():
 
 def test_numbers_that_a_house_rule_withholds_are_made_of_no_others():
     study = Study(id="s", small_cells=SmallCells(rule=HouseRule.CMS))
+    with pytest.raises(ContractError, match="house rule"):
+        reuse(study, [BY_SEX], (), dataset=dataset())
     found = offers(None, plan_of(study=study))
     assert {name: type(each) for name, each in found.items()} == {"by_sex": ContractError}
 
