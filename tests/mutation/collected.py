@@ -116,12 +116,15 @@ def first_of_their_fixtures(items: Sequence[pytest.Item]) -> Mapping[str, Sequen
 
 
 def _shared_fixtures(item: pytest.Item) -> Iterator[object]:
-    """Yield what tells apart the fixtures of a test that it shares with others."""
+    """Yield what tells apart the fixtures of a test that it shares with others.
+
+    Those of pytest itself are for every test, and run nothing of ours.
+    """
     known = getattr(item, "_fixtureinfo", None)
     indices = getattr(getattr(item, "callspec", None), "indices", {})
     for name in known.names_closure if known else ():
         for each in known.name2fixturedefs.get(name, ())[-1:]:
-            if each.scope != "function":
+            if each.scope != "function" and each.baseid:
                 place = "" if each.scope == "session" else item.nodeid.partition("::")[0]
                 yield name, each.baseid, place, indices.get(name)
 

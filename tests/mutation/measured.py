@@ -1,5 +1,6 @@
 """Which tests run which lines, and how long each takes: measured in one run of the tests of an area."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,9 +22,11 @@ class Measuring:
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
         self.coverage.start()
+        self.tracer = sys.gettrace()
 
     def count_for(self, test: str) -> None:
-        """Let the lines that run from now on count for a test."""
+        """Let the lines that run from now on count for a test, whatever the one before traced."""
+        sys.settrace(self.tracer)
         self.coverage.switch_context(test)
 
     def told(self, report: pytest.TestReport) -> None:

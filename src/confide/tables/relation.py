@@ -244,8 +244,7 @@ def check(relation: Relation, *reads: Expression, dataset: Dataset) -> None:
     for expression in (*reads, *expressions(relation.where)):
         for read in sources(expression):
             match read:
-                case ColumnOf(table=table, column=column):
-                    dataset.table(table).column(column)
+                case ColumnOf(table=table):
                     if table != base.name:
                         _check_join(table, base=base.name, dataset=dataset)
                 case ValueOf(name=name):

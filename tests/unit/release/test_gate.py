@@ -24,6 +24,7 @@ from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study
 from confide.release.gate import Gate, _noisy
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.release.published import published_before
 from confide.rows.engine import ExactAggregates
 from confide.service.releasing.release import gate as gate_of
 from every_kind import STUDIES, dataset, frames
@@ -291,3 +292,11 @@ def test_after_reading_began_a_failure_is_told_without_its_reason(ws, gate):
         through(replace(gate, engine=broken), plan_of(ws))
     assert "gout" not in str(told.value)
     assert len(entries(ws)) == 1
+
+
+def test_nothing_was_published_before_a_request_that_the_ledger_knows():
+    ledger = SimpleNamespace(known=lambda *_, **__: 7)
+    assert (
+        published_before(SimpleNamespace(digest=str), ledger=ledger, analyst="a", request_key="k")
+        == ()
+    )

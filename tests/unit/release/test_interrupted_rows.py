@@ -29,14 +29,14 @@ COUNT = {"id": "n", "kind": "count", "table": "people"}
 def stopped(code, *, at):
     """Interrupt before the line of a function that comes as number ``at``, wherever it is
     called."""
-    left = [at]
+    left, before = [at], sys.gettrace()
 
     def lines(frame, event, argument):
         del argument
         if event == "line":
             left[0] -= 1
             if left[0] == 0:
-                sys.settrace(None)
+                sys.settrace(before)
                 raise KeyboardInterrupt
         return lines
 
@@ -48,7 +48,7 @@ def stopped(code, *, at):
     try:
         yield
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 def code_of(function):

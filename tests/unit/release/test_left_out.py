@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,12 +19,16 @@ from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.individual import individual_losses
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap
+from confide.release.left_out import CapUse, _by_plan, refusal
+from confide.release.patients import may_leave_out
 from confide.release.verify.verify import verify
 from confide.report.pages.save import save
 from confide.statistics import DegreeHistogram, LogisticRegression
+from confide.statistics.histogram.spec import Histogram
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from confide.workspace import open_workspace, preparation
+from noisy_answers import dataset
 from patients_world import write_hospital
 
 WARDS = {
@@ -315,3 +320,58 @@ def test_a_step_forgets_who_withdrew_where_the_segments_do_not_know_of_it(tmp_pa
     assert not any(word in people.read_bytes() for word in words)
     assert not unfinished.exists()
     assert confide("patients", "verify", path).code == 0
+
+
+def count_by_sex():
+    by_sex = Histogram(id="by_sex", table="participants", by=("sex",))
+    asked = [Ask(statistic=by_sex, delta=None)]
+    return make_plan(asked, study=Study(id="s"), dataset=dataset(), nano=NANO)
+
+
+def use(name, *, left, leaves=()):
+    cap = PatientCap(nano=10**9, window=CapWindow.ROLLING, id=name)
+    return CapUse(cap=cap, bound=FEMTO, everybody=FEMTO - left, leaves=leaves)
+
+
+def test_a_plan_is_refused_by_the_cap_under_which_it_fits_last():
+    soon = use("soon", left=0, leaves=(("2027-01-01", FEMTO),))
+    late = use("late", left=0, leaves=(("2028-01-01", FEMTO),))
+    never, less = use("never", left=1), use("less", left=0)
+    plan = count_by_sex()
+    assert refusal(plan, uses=()) is None
+    assert refusal(plan, uses=[use("enough", left=FEMTO)]) is None
+    for uses, cap, day in (
+        ([soon, late], "late", "2028-01-01"),
+        ([soon, never, late], "never", ""),
+        ([never, less, soon], "less", ""),
+    ):
+        found = refusal(plan, uses=uses)
+        assert (found.cap, found.available) == (cap, day)
+        assert ("it fits from" in str(found)) is bool(day)
+
+
+def test_so_much_fits_from_the_day_on_which_enough_of_what_was_charged_has_left():
+    of = use("c", left=5, leaves=(("2027-01-01", 10), ("2027-06-01", 20)))
+    assert [of.fits_from(femto) for femto in (15, 16, 35, 36)] == [
+        "2027-01-01", "2027-06-01", "2027-06-01", "",
+    ]  # fmt: skip
+
+
+def test_amounts_are_exact_where_they_are_shown():
+    found = refusal(count_by_sex(), uses=[use("c", left=FEMTO // 4)])
+    assert found.remaining == Fraction(1, 4)
+
+
+def test_a_release_may_leave_patients_out_while_one_that_did_is_open():
+    def ledger(*closed, filtered=True):
+        growths = [SimpleNamespace(opened=1, closed=each) for each in closed]
+        entry = SimpleNamespace(filtered=filtered)
+        return SimpleNamespace(growths=lambda _: growths, entry=lambda _: entry)
+
+    assert may_leave_out(dataset(), ledger=ledger("", "done"))
+    assert not may_leave_out(dataset(), ledger=ledger("done"))
+    assert not may_leave_out(dataset(), ledger=ledger("", filtered=False))
+
+
+def test_a_plan_that_cannot_be_read_charged_nobody_anything_that_is_known():
+    assert _by_plan("{}") == 0

@@ -1,6 +1,8 @@
 """Releases in several threads show no warning, log nothing, and leave both as they were."""
 
 import logging
+import os
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from confide.learning.running import planned, run_job
-from confide.release.quiet import no_warnings
+from confide.release.quiet import no_output, no_warnings
 from counting_job import Counting, clinic
 
 
@@ -62,3 +64,15 @@ def test_releases_in_threads_show_no_warning_and_leave_the_filters_as_they_were(
         assert all(list(pool.map(released, [0, 1])))
     assert list(warnings.filters) == before
     assert not caplog.records
+
+
+def test_nothing_is_written_to_either_stream_inside_and_all_of_it_after(capfd):
+    os.write(1, b"before ")
+    with no_output():
+        os.write(1, b"patient 17")
+        os.write(2, b"patient 17")
+        sys.stdout.write("patient 17")
+        sys.stdout.flush()
+    os.write(1, b"after")
+    os.write(2, b"after too")
+    assert capfd.readouterr() == ("before after", "after too")

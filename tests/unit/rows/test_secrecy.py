@@ -4,9 +4,11 @@ import copy
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 from confide.rows.engine import ExactAggregates
+from confide.rows.records import RecordRows
 
 SECRET = ExactAggregates(((479, 2215),))
 
@@ -41,3 +43,14 @@ def test_exact_aggregates_print_as_secret():
 
 def test_the_gate_reads_them():
     assert SECRET.reveal_to_gate() == ((479, 2215),)
+
+
+def test_rows_of_patients_print_as_secret_however_they_are_formatted():
+    found = {
+        "p": np.array(["a"]),
+        "rk": np.array([1]),
+        "e0": np.array([479]),
+        "fold": np.array([0]),
+    }
+    rows = RecordRows(found, columns=1, most=1)
+    assert [f"{rows}", f"{rows:>20}", repr(rows)] == ["<secret>"] * 3

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from confide.errors import ContractError, InvalidParameterError, UnboundedError
+import rows_world
+from confide.errors import ContractError, InvalidParameterError, UnboundedError, UnknownNameError
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
@@ -19,14 +20,17 @@ from confide.tables.bound_contributions import (
     sensitivity,
 )
 from confide.tables.by_code import Accepted, InUnit, Units
+from confide.tables.cell_sums import CellSums, cell_sums
 from confide.tables.clinical_units import analyte, conversion
-from confide.tables.expression import ColumnOf
+from confide.tables.expression import BinOf, ColumnOf, Holds
+from confide.tables.filter import All, Between, IsIn
 from confide.tables.records import MOST_FOLDS, Records, check_records
-from confide.tables.relation import Relation
+from confide.tables.relation import Relation, check, resolve
 from confide.tables.schema import LARGEST_VALUE, Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 from confide.tables.spine import Spine
 from noisy_answers import dataset
+from rows_world import ask, col
 
 PLAIN = dataset()
 AGE = ColumnOf(table="participants", column="age")
@@ -267,3 +271,41 @@ def test_rows_of_two_persons_are_read_by_no_job():
     )
     with pytest.raises(ContractError, match="contact of two persons"):
         check_records(asked, dataset=to)
+
+
+def test_a_column_of_several_tables_of_one_row_each_is_named_with_its_table():
+    (first, *others), second = PLAIN.tables, replace(PLAIN.tables[0], name="more", source="more")
+    of = replace(PLAIN, tables=(first, second, *others))
+    assert resolve("age", table="more", dataset=of) == ColumnOf(table="more", column="age")
+    assert resolve("age", table="visits", dataset=PLAIN) == AGE
+    with pytest.raises(ContractError, match="several tables: participants, more"):
+        resolve("age", table="visits", dataset=of)
+
+
+def test_published_numbers_are_added_up_one_for_each_cell():
+    sums = CellSums(offsets=((0, 1, 1),), size=2)
+    assert sums.totals((5, 7, 9)) == (5, 16)
+    assert sums.counts() == (1, 2)
+    for values in ((5, 7), (5, 7, 9, 11)):
+        with pytest.raises(ValueError, match="zip"):
+            sums.totals(values)
+
+
+def test_an_undeclared_column_is_refused_wherever_an_expression_reads_it():
+    for column, known in (("ward", True), ("nothing", False)):
+        of = ColumnOf(table="visits", column=column)
+        reads = Holds(of=IsIn(of=of, values=(0,)))
+        if known:
+            check(Relation(table="visits"), reads, dataset=PLAIN)
+        else:
+            with pytest.raises(UnknownNameError):
+                check(Relation(table="visits"), reads, dataset=PLAIN)
+
+
+def test_cells_that_cannot_have_rows_need_not_say_whether_a_condition_holds():
+    pressure, most = col("pressure"), RowBound(max_rows=1)
+    high = Between(of=pressure, lower=550)
+    bins = BinOf(of=pressure, edges=(500, 550, 600))
+    published = ask(axes=[bins], where=high, bounds=most)
+    asked = ask(where=All(of=(high, Between(of=pressure, lower=520))), bounds=most)
+    assert cell_sums(asked, published, dataset=rows_world.dataset()).totals((3, 5)) == (5,)

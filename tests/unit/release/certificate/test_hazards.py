@@ -59,6 +59,7 @@ def test_no_delta_is_no_catastrophe_and_one_of_selections_is_checked_against_the
     assert status("delta-catastrophe", stated(keys)) is HazardStatus.ACCEPTED
     assert status("delta-catastrophe", stated(keys, population=900)) is HazardStatus.HANDLED
     assert status("keys-from-data", stated(keys)) is HazardStatus.HANDLED
+    assert status("keys-from-data", stated(BY_SEX, keys)) is HazardStatus.HANDLED
     assert status("keys-from-data", stated()) is HazardStatus.NOT_APPLICABLE
 
 

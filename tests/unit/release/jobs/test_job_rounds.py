@@ -17,6 +17,7 @@ from confide.errors import BurnedError, InvalidParameterError, PolicyError, Rele
 from confide.learning.running import gate_of, planned, run_in_parts
 from confide.release.asking import charge_request
 from confide.release.jobs import job_rounds
+from confide.release.jobs.job_rounds import _raising
 from confide.release.passage import BoughtAnswer
 from confide.release.verify.verify import verify
 from counting_job import ThreeParts, clinic
@@ -286,3 +287,8 @@ def test_nobody_goes_on_from_an_older_part(tmp_path):
         request = charge_request(plan, analyst="a", request_key="again", step=step)
         with pytest.raises(PolicyError, match="cannot go on"):
             gate.take(request, answer=lambda: BoughtAnswer(payload=b"x"), progress=lambda _: None)
+
+
+def test_a_part_that_fails_raises_what_it_failed_with():
+    with pytest.raises(ZeroDivisionError, match="a part"):
+        _raising(ZeroDivisionError("a part"))()

@@ -21,6 +21,7 @@ from confide.release.jobs.job_answer import read_answer
 from confide.release.site.keys import read_signing_key
 from confide.release.site.ledger_pin import make_keys
 from confide.release.verify.verify import read_certificate, verify
+from confide.release.verify.verify_job import _events, answer_in
 from confide.statistics import read_job
 from counting_job import Counting, clinic
 from issued import signed
@@ -78,6 +79,33 @@ def test_a_job_that_fails_is_burned_with_a_constant_text_and_stays_charged(tmp_p
         assert entry.state is State.BURNED
         with pytest.raises(BurnedError):
             run_job(ws, job, plan=plan)
+
+
+def test_files_of_a_job_are_those_that_were_saved(tmp_path):
+    with clinic(tmp_path) as ws:
+        release = run_job(ws, Counting(), plan=planned(ws, Counting()))
+    folder = release.save(release.save(tmp_path / "a" / "b"))
+    assert answer_in(folder) == release.answer
+    content = (folder / "counts.json").read_bytes()
+    for changed in (content.replace(b"[", b"]"), content + b" "):
+        (folder / "counts.json").write_bytes(changed)
+        with pytest.raises(VerificationError, match="was changed"):
+            answer_in(folder)
+
+
+def test_what_a_job_reads_and_draws_follows_from_the_settings_that_it_states(tmp_path):
+    with clinic(tmp_path) as ws:
+        answer = run_job(ws, Counting(), plan=planned(ws, Counting())).answer
+    louder = Counting(scale=Fraction(1, 2))
+    for job, told in (
+        (Counting(), ""),
+        (louder, "what is read or drawn does not follow from the settings"),
+        (None, "this version knows no such job"),
+    ):
+        check = _events(answer, read_spec=lambda *_, job=job: job)
+        assert check.holds is not bool(told)
+        assert check.detail.startswith(told)
+        assert bool(check.detail) is bool(told)
 
 
 class Panic(BaseException):

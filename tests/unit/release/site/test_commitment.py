@@ -136,6 +136,19 @@ def test_a_torn_line_of_the_stewards_file_loses_no_later_one(tmp_path):
     assert opening_of(tmp_path, entry="a") is None
 
 
+def test_openings_of_a_backup_are_put_back_beside_those_that_are_there(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place in (one, other):
+        place.mkdir()
+    made = [commit(one, entry=entry, snapshot=bytes(32)) for entry in ("a", "b")]
+    (one / module.DIGESTS).write_text("{}")
+    kept = module.saved(one)
+    newer = commit(other, entry="c", snapshot=bytes(32))
+    assert [module.put_back(other, kept), module.put_back(other, kept)] == [3, 0]
+    assert (other / module.DIGESTS).read_text() == "{}"
+    assert [opening_of(other, entry=entry) for entry in "abc"] == [*made, newer]
+
+
 def test_a_failing_digest_stops_no_release(tmp_path, monkeypatch):
     def gone(path):
         raise FileNotFoundError(path)
@@ -171,6 +184,12 @@ def test_what_is_no_digest_is_not_committed_to(tmp_path, digest):
     ((path, kept),) = held.items()
     (tmp_path / module.DIGESTS).write_text(json.dumps({path: [*kept[:-1], digest]}))
     assert snapshot_digest(state, folder=tmp_path) == true
+
+
+def test_what_was_kept_of_a_file_is_its_fingerprint_and_its_digest():
+    assert module._is_known([1, "a", "f" * 64])
+    for other in ([], ["f" * 64, 1], [[1], "f" * 64], [1.5, "f" * 64], ["f" * 63], {"f" * 64: 1}):
+        assert not module._is_known(other)
 
 
 def test_tables_in_memory_are_not_committed_to(tmp_path):

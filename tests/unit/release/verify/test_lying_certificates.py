@@ -75,8 +75,18 @@ def test_estimates_are_made_once_to_release_and_once_to_verify(tmp_path, monkeyp
     save(release, tmp_path / "out")
     made.clear()
     certificate = read_certificate(tmp_path / "out" / "certificate.json")
-    assert verify(certificate, folder=tmp_path / "out").holds
+    found = verify(certificate, folder=tmp_path / "out")
+    assert found.holds
+    assert found.rebuilt
     assert len(made) == 1
+
+
+def test_a_certificate_of_another_ledger_than_the_pinned_one_does_not_verify(issued):
+    folder, _ = issued
+    certificate = read_certificate(folder / "certificate.json")
+    ours = certificate["accounting"]["ledger"]
+    for ledger, holds in ((ours, True), (f"{ours}\n", True), ("another", False)):
+        assert verify(certificate, folder=folder, pinned_ledger=ledger).holds is holds
 
 
 @pytest.mark.parametrize("lie", LIES)

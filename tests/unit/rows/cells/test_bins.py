@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from confide.rows.cells.build import own, own_table, select
-from confide.rows.cells.evaluate import is_known, number_of
+from confide.rows.cells.evaluate import _even_part, is_known, number_of
 from confide.tables.expression import BinOf, ColumnOf
 from confide.tables.schema import Column, Kind, Table
 from rows_world import dataset
@@ -58,3 +58,18 @@ def test_every_value_is_in_the_bin_of_its_edges(connection, edges, beyond):
     for value, found, known in rows:
         assert found == expected(value, edges)
         assert known is (found is not None)
+
+
+@pytest.mark.parametrize(
+    ("edges", "even"),
+    [
+        ((0, 7), (0, 7)),
+        ((0, 3, 6, 10), (0, 3, 6, 10)),
+        ((0, 10, 20, 400), (0, 10, 20)),
+        ((0, 9, 10), (0, 9)),
+        ((0, 1, 9, 10), ()),
+        ((0, 2**62), ()),
+    ],
+)
+def test_bins_are_computed_where_all_or_all_but_the_last_are_even(edges, even):
+    assert _even_part(edges) == even

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from classes_world import CLASSES, columns_of, staged, world
-from confide.errors import ContractError, InvalidParameterError
+from confide.errors import ContractError, EngineError, InvalidParameterError
 from confide.plans.rounds.descent import AskCurvature, AskGradient, AskMoments, AskScores, Place
 from confide.privacy.adjacency import Adjacency
 from confide.rows.models.classes import Classes
@@ -67,6 +67,13 @@ def patients(n, rng, *, aggregate, corners=False):
             people = {name: value[np.zeros(n * rows, int)] for name, value in people.items()}
     patient = np.repeat(np.arange(n), rows)
     return columns_of(people, patient=patient, rank=np.tile(np.arange(1, rows + 1), n))
+
+
+def test_what_is_no_question_to_a_model_has_no_answer():
+    columns = patients(1, np.random.default_rng(2), aggregate=CLASSES)
+    rows = DescentRows(CLASSES, columns, dataset=world())
+    with pytest.raises(EngineError, match="no answer"):
+        rows.answer("AskMoments")
 
 
 @MODELS

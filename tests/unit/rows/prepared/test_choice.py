@@ -8,7 +8,7 @@ from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.expression import BinOf, DatePart, Holds, PartOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from confide.tables.relation import Relation
-from rows_world import col, dataset, val
+from rows_world import col, dataset, days, val
 
 OF = dataset()
 COPIES = Copies(dataset=OF, tables={})
@@ -50,6 +50,14 @@ def test_what_can_be_null_in_a_complete_row_is_streamed():
     assert way(outside) is Way.CLUSTERED
     assert never_null(Holds(of=Not(of=Everything())), dataset=OF)
     assert never_null(BinOf(of=PRESSURE, edges=(500, 550, 600)), dataset=OF)
+
+
+def test_calendar_parts_of_a_narrower_range_can_be_null_in_a_complete_row():
+    whole = PartOf(of=DAY, part=DatePart.MONTH)
+    assert never_null(whole, dataset=OF)
+    since = PartOf(of=DAY, part=DatePart.MONTH, since=days(2020, 1, 1), until=days(2020, 12, 31))
+    assert not never_null(since, dataset=OF)
+    assert way(since) is Way.CLUSTERED
 
 
 def test_other_tables_and_per_patient_values_need_a_sort():

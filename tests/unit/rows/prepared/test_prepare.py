@@ -58,6 +58,10 @@ def test_copies_are_for_the_steward_alone(folder):
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
 
 
+def test_where_nothing_was_prepared_nothing_is_deleted(tmp_path):
+    assert build.delete_copies(tmp_path / "none") is False
+
+
 def test_a_second_run_writes_nothing(folder):
     work = preparation(folder, dataset())
     work.prepare()
