@@ -265,7 +265,7 @@ def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
         return pure
 
     def lost(order: int) -> int:
-        return epsilon_so_far(_total(uses, order=order), order=order, delta=delta)
+        return epsilon_of_lanes(_total(uses, order=order), order=order, delta=delta)
 
     low, high = 2, 4
     while high <= _MOST_ORDER and lost(high) < lost(low):
@@ -277,12 +277,12 @@ def _alone(uses: Sequence[LaneEvent], *, delta: Fraction) -> int:
     return min(lost(low), lost(high))
 
 
-def epsilon_so_far(total: Lanes, *, order: int, delta: Fraction) -> int:
+def epsilon_of_lanes(total: Lanes, *, order: int, delta: Fraction) -> int:
     """Return in 1e-9 the least ε* of a cap at an order that admits what was charged; 0 for nothing.
 
     Example:
         >>> gaussian = charge(ZeroConcentratedDP(rho=Fraction("0.005")), order=22)
-        >>> epsilon_so_far(gaussian, order=22, delta=Fraction("1e-6"))
+        >>> epsilon_of_lanes(gaussian, order=22, delta=Fraction("1e-6"))
         574168942
     """
     if not total.ordered:

@@ -14,7 +14,7 @@ from confide.budget.ledger import Entry, Spent, State
 from confide.errors import ContractError
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import Ask
-from confide.privacy.accounting.mixed import Lanes, epsilon_so_far
+from confide.privacy.accounting.mixed import Lanes, epsilon_of_lanes
 from confide.privacy.amount import ATTO, LARGEST, NANO, Amount
 from confide.privacy.loss import ApproxDP, PrivacyLoss
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed
@@ -263,7 +263,7 @@ def _in_order(total: Lanes, *, order: int, measure: Mixed, of: Dataset) -> Priva
     if not total.ordered:
         return None
     delta = Fraction(measure.atto, ATTO)
-    epsilon = epsilon_so_far(total, order=order, delta=delta)
+    epsilon = epsilon_of_lanes(total, order=order, delta=delta)
     return ApproxDP(epsilon=Fraction(epsilon, NANO), delta=of.delta)
 
 
