@@ -264,7 +264,8 @@ class Life:
         """Remember what is granted for good."""
         when: Occasion = self.ledger._journal.held(held.entry.number).when
         day = held.entry.at[:10]
-        for name, units in shares(Amount(nano=held.entry.amount.nano), when=when).items():
+        amount, measure = Amount(nano=held.entry.amount.nano), held.entry.measure
+        for name, units in shares(amount, when=when, measure=measure).items():
             if window_of(kind_of(name)) == ROLLING:
                 self.recent.append(Recent(day, name, units))
             else:

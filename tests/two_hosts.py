@@ -261,7 +261,9 @@ class Life:
         when, step = ledger._journal.held(held.entry.number).when, held.entry.step
         added = {
             name: units
-            for name, units in shares(held.entry.amount, when=when).items()
+            for name, units in shares(
+                held.entry.amount, when=when, measure=held.entry.measure
+            ).items()
             if window_of(kind_of(name)) != ROLLING
         }
         if step is None:
