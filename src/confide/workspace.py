@@ -3,6 +3,7 @@
 Opening a workspace reads no rows.  Each method is a use case of :mod:`confide.service`.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -21,11 +22,12 @@ from confide.privacy.exact import Number
 from confide.release.approval import analyst_of
 from confide.release.consent import Forgotten, Lost
 from confide.release.gate import asked_of
+from confide.release.published import is_released
 from confide.release.reused import offers
 from confide.release.site.seal import sealing
 from confide.report.release import Release, ReusedRelease
 from confide.rows.engine import Engine
-from confide.service.opening import declared_in, open_ledger, study_in
+from confide.service.opening import declared_in, known_to, open_ledger, study_in
 from confide.service.patients.withdraw import withdraw
 from confide.service.planning.left_out import refusal_of
 from confide.service.planning.priced import priced
@@ -83,12 +85,18 @@ class Workspace:
         Raises:
             ContractError: If a spec does not suit the data set or the errors need more.
         """
-        of = self.declared
-        return priced(statistics, declared=of, epsilon=epsilon, rho=rho, study=study)
+        return priced(
+            statistics,
+            declared=self.declared,
+            epsilon=epsilon,
+            rho=rho,
+            study=study,
+            released=functools.partial(is_released, ledger=self.ledger),
+        )
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:
         """Return what a study.yaml asks of this data set; ``period`` is for one that repeats."""
-        return read_study(Path(path), declared=self.declared, period=period)
+        return known_to(self.site, read_study(Path(path), declared=self.declared, period=period))
 
     def forecast(self, plan: Plan) -> dict[str, Forecast | str]:
         """Return what each statistic will be like, or the reason why that cannot be said yet."""
@@ -210,7 +218,8 @@ def open_study(path: str | Path, *, period: str | None = None) -> tuple[Workspac
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
     study = study_in(Path(path), period=period)
-    return Workspace(study.declared), study
+    workspace = Workspace(study.declared)
+    return workspace, known_to(workspace.site, study)
 
 
 def open_workspace(

@@ -6,6 +6,7 @@ from confide.budget.integrity import checkpoint
 from put_backs import Life
 
 SEEDS = (15, 67, 6, 38, 42)
+MIXED_SEEDS = (9, 17, 47)
 OFTEN = 7
 """Rows after which these ledgers write a checkpoint, so that lives begin from them."""
 
@@ -22,6 +23,11 @@ def test_no_counter_is_ever_below_what_was_granted_whatever_anchors_are_put_back
     assert life.live(acts=80).put_back
 
 
+@pytest.mark.parametrize("seed", MIXED_SEEDS)
+def test_neither_lane_of_a_mixed_ledger_is_below_what_was_granted(tmp_path, seed):
+    assert Life(tmp_path / "ledger", seed, mixed=True, anchors=True).live(acts=100).put_back
+
+
 def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoints(
     tmp_path, monkeypatch
 ):
@@ -35,3 +41,4 @@ def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoi
 def test_no_counter_is_ever_below_what_was_granted_in_many_lives(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(checkpoint, "EVERY", OFTEN if seed % 3 else checkpoint.EVERY)
     Life(tmp_path / "ledger", seed, people=bool(seed % 2), anchors=seed % 5 == 0).live(acts=120)
+    Life(tmp_path / "mixed", seed, mixed=True, anchors=seed % 2 == 0).live(acts=120)

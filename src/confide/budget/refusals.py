@@ -300,7 +300,7 @@ def _way_out(charge: Charge, *, left: int, available: str) -> str:
     if charge.order and charge.epsilon is not None:
         rho = decimal_text(left // charge.order, per_one=NANO)
         cap = f"this cap of ε={decimal_text(charge.epsilon, per_one=NANO)}"
-        why = f"Not everything was pure under {cap}, so losses count at order {charge.order}"
+        why = f"Losses that are not pure, or pass {cap}, count at order {charge.order}"
         ask = f"{why}. {ask}, which is ρ={rho}"
     if charge.scope is Scope.RELEASE:
         return f"{ask}: a larger error, or fewer statistics."

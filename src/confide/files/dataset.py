@@ -38,7 +38,7 @@ from confide.plans.plan import Plan
 from confide.plans.pricing.roads import YearRoom
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import atto
-from confide.privacy.measure import LedgerMeasure, Measure
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.release.certificate.certificate import Issuer
 from confide.tables.schema import Dataset
@@ -126,6 +126,7 @@ class DeclaredDataset:
         anchor: File of signed heads; None for the one in the workspace folder.
         policy: What the file under ``policy`` says; None where there are ``caps``.
         releases_a_year: How many releases are to fit into a year of a mixed ledger.
+        orders: In which its mixed ledger counts, where that is open; it keeps them for life.
     """
 
     dataset: Dataset
@@ -141,6 +142,7 @@ class DeclaredDataset:
     anchor: Path | None = None
     policy: Policy | None = None
     releases_a_year: int | None = None
+    orders: Mixed | None = None
 
     def issuer(self) -> Issuer:
         """Return who issues certificates of it."""
@@ -174,8 +176,8 @@ class DeclaredDataset:
 
     @property
     def measure(self) -> LedgerMeasure:
-        """In what its ledger counts."""
-        return ledger_measure(self.dataset, caps=self.caps)
+        """In what its ledger counts: in the orders of one that is open, or the best for caps."""
+        return self.orders or ledger_measure(self.dataset, caps=self.caps)
 
     def year(self) -> YearRoom | None:
         """Return what a mixed ledger gives a year; None of another."""

@@ -3,8 +3,8 @@
 See docs/reference/study.md; the JSON Schema is generated from the models here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +32,12 @@ from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
-from confide.plans.pricing.roads import Chosen, measured_in, planned_by
+from confide.plans.pricing.roads import (
+    Chosen,
+    measured_in,
+    nothing_released,
+    planned_by,
+)
 from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate
@@ -120,12 +125,14 @@ class DeclaredStudy:
         asked: What is asked of the data set; in each measure that it can be planned in.
         declared: The data set.
         file: Name of study.yaml.
+        released: Whether one of its plans was released; nobody knows where no ledger is open.
     """
 
     study: Study
     asked: tuple[AskedIn, ...]
     declared: DeclaredDataset
     file: str
+    released: Callable[[Plan], bool] = field(default=nothing_released, compare=False)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -148,7 +155,7 @@ class DeclaredStudy:
 
         with in_file(self.file):
             dataset, year = self.declared.dataset, self.declared.year()
-            return planned_by(make, dataset=dataset, year=year)
+            return planned_by(make, dataset=dataset, year=year, released=self.released)
 
 
 def read_study(

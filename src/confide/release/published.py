@@ -12,7 +12,7 @@ under a key of its own, which is asking for it.
 from confide.budget.ledger import Entry, Ledger
 from confide.errors import ContractError
 from confide.plans.plan import Plan, Priced
-from confide.release.growing import refuse_grown, refuse_grown_beside
+from confide.release.growing import growth_of, refuse_grown, refuse_grown_beside
 
 KEY = 32
 """Hexadecimal digits of a plan that are the key of its request where none is named."""
@@ -36,6 +36,13 @@ def published_before(
     if ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is not None:
         return ()
     return _alike(plan, ledger=ledger, request_key=request_key)
+
+
+def is_released(plan: Plan, *, ledger: Ledger) -> bool:
+    """Return whether a plan was published, or is under way, or is one that grows at no charge."""
+    asked = ledger.of_plan(plan.dataset.lineage, digest=plan.digest())
+    is_there = any(e.payload_sha256 or ledger.is_under_way(e.number) for e in asked)
+    return is_there or growth_of(plan, ledger=ledger) is not None
 
 
 def _alike(plan: Plan, *, ledger: Ledger, request_key: str) -> tuple[Entry, ...]:

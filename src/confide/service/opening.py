@@ -1,6 +1,7 @@
 """Opening what a file names: a data set, a study with its data set, or a ledger alone."""
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from confide.errors import ContractError
 from confide.files.dataset import DeclaredDataset, declared_by, read_dataset
 from confide.files.public.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy, read_study
+from confide.release.published import is_released
 from confide.release.site.ledger_pin import make_keys, may_begin
 from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import ANCHOR, site_ledger
@@ -69,6 +71,12 @@ def study_in(path: Path, *, period: str | None) -> DeclaredStudy:
     return study
 
 
+def known_to(site: Site, study: DeclaredStudy) -> DeclaredStudy:
+    """Return a study that is planned as it was released, whatever caps became since."""
+    released = functools.partial(is_released, ledger=site.ledger)
+    return replace(study, declared=site.declared, released=released)
+
+
 def open_study(path: Path, *, period: str | None = None) -> tuple[Site, DeclaredStudy]:
     """Open the data set that a study.yaml names, with the study; reads no rows.
 
@@ -81,7 +89,8 @@ def open_study(path: Path, *, period: str | None = None) -> tuple[Site, Declared
         LedgerFrozenError: If the ledger does not match its chain or anchor.
     """
     study = study_in(path, period=period)
-    return Site(study.declared), study
+    site = Site(study.declared)
+    return site, known_to(site, study)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ Opening a site reads no rows.  Its files are in ``.confide`` (mode 0700) beside 
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Self
 
 from confide.budget.per_patient.store import PatientStore
@@ -12,6 +13,7 @@ from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import UnknownNameError
 from confide.files.dataset import DeclaredDataset
 from confide.files.public.private_places import WORKSPACE
+from confide.privacy.measure import Mixed
 from confide.release.consent import order_key, require_same_consent, who_withdrew
 from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import site_ledger, site_patients
@@ -58,9 +60,17 @@ class Site:
                 self.ledger.register(declared.terms())
                 if declared.policy is not None:
                     self.ledger.desk.follow(declared.dataset.lineage, policy=declared.policy)
+            self.declared = self._in_its_orders()
         except BaseException:
             self.ledger.close()
             raise
+
+    def _in_its_orders(self) -> DeclaredDataset:
+        """Return the data set, that of a mixed ledger in the orders in which it counts."""
+        if not self.declared.dataset.mixed:
+            return self.declared
+        measure = self.ledger.spent(self.declared.dataset.lineage).measure
+        return replace(self.declared, orders=measure if isinstance(measure, Mixed) else None)
 
     def _is_known(self) -> bool:
         """Return whether the ledger has the lineage; MismatchError if it has it otherwise."""

@@ -48,6 +48,23 @@ def test_a_lane_that_lost_rows_closed_stays_closed(tmp_path):
     ledger.close()
 
 
+def test_a_lane_stays_closed_when_only_rows_by_which_an_officer_went_on_tell_of_it(tmp_path):
+    folder = tmp_path / "ledger"
+    ledger = mixed_ledger(folder)
+    spend(ledger, pure("1"), "a")
+    ledger.close()
+    kept(folder, "old")
+    ledger = reopened(folder)
+    spend(ledger, gaussian("0.02"), "b")
+    ledger.close()
+    for file in ("ledger.sqlite", "anchor", "ledger.sqlite"):
+        put_back(folder, "old", file)
+        ledger = reopened(folder)
+        ledger.unfreeze("an older copy was put back")
+        assert ledger.spent(LINEAGE).scopes[1].pure == LARGEST
+        ledger.close()
+
+
 def test_a_lineage_of_lost_rows_begins_again_in_their_orders(tmp_path):
     folder = tmp_path / "ledger"
     ledger = reopened(folder)

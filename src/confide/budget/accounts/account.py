@@ -322,8 +322,7 @@ class Account:
 
     def touched_spent(self) -> dict[str, int]:
         """Return what the counters on everybody hold, and those that the last row changed."""
-        year = counter_name(YEAR, when=Occasion(year=self.year))
-        names = {year, LIFETIME, DELTA, ROLLING, *self.touched} & self.counters.keys()
+        names = {*self._always(), ROLLING, *self.touched} & self.counters.keys()
         return {name: self.counters[name].spent for name in names}
 
     def comes_back(self, name: str) -> str | None:
@@ -351,14 +350,16 @@ class Account:
             if year_of(name) in {None, self.year}:
                 counter.set_cap(cap_on(name, tightest, holds=self.holds))
 
+    def _always(self) -> tuple[str, ...]:
+        """Return the counters on everybody that every ledger has, with their pure twins."""
+        year = counter_name(YEAR, when=Occasion(year=self.year))
+        twins = (pure_twin(year), pure_twin(LIFETIME))
+        return (year, LIFETIME, DELTA, *(twins if isinstance(self.terms.measure, Mixed) else ()))
+
     def _keep_always(self) -> None:
         """Keep the counters that every ledger has in the database."""
-        year = counter_name(YEAR, when=Occasion(year=self.year))
-        names = [year, LIFETIME, DELTA]
-        if isinstance(self.terms.measure, Mixed):
-            names += [pure_twin(year), pure_twin(LIFETIME)]
-        self.kept.update(map(kind_of, names))
-        for name in names:
+        self.kept.update(map(kind_of, self._always()))
+        for name in self._always():
             self.counters.setdefault(name, Counter())
 
     def _join_years(self, *, had: bool) -> None:

@@ -14,12 +14,13 @@ from confide.budget.accounts.awaited import guards
 from confide.budget.accounts.book import Book
 from confide.budget.accounts.lost_terms import SETS_CAPS
 from confide.budget.chain.chain import Holding, SignedHead, is_signed
-from confide.budget.policy.counters import DELTA, LIFETIME, ROLLING, YEAR, kind_of
+from confide.budget.policy.counters import DELTA, LIFETIME, ROLLING, YEAR, kind_of, without_pure
 from confide.budget.stores.store import Store
 from confide.budget.workflow.acts import officer_keys
 
 _GOES_ON = "unfrozen"
 _EVERYBODYS = frozenset({YEAR, LIFETIME, DELTA, ROLLING})  # whose else is what these grew by
+"""Their twins of pure events are everybody's as well."""
 
 
 def unsigned_head(book: Book, *, key: str) -> SignedHead:
@@ -73,7 +74,11 @@ def _holdings(book: Book) -> Iterator[Holding]:
 
 
 def _holding(holds: Holding) -> Iterator[Holding]:
-    spent = {name: units for name, units in holds.spent.items() if kind_of(name) in _EVERYBODYS}
+    spent = {
+        name: units
+        for name, units in holds.spent.items()
+        if without_pure(kind_of(name)) in _EVERYBODYS
+    }
     if any(spent.values()) or holds.adopted or holds.others:
         yield replace(holds, spent=spent)
 

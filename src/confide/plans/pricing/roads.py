@@ -3,9 +3,11 @@
 A study is planned twice, once in each measure.  Laplace noise is the smaller of the two where a
 patient moves few cells of few questions; Gaussian noise where they move many, and costs a year of
 many releases less.  So the one with the smaller errors is taken of those that fit into a year as
-often as is declared; of two with the same errors, the one that fits more often.
+often as is declared; of two with the same errors, the one that fits more often.  A study that was
+released with one noise keeps it, whatever caps became since: the other would be another charge.
 
-*Privacy:* compares forecasts, charges and caps: public facts alone.
+*Privacy:* compares forecasts, charges and caps: public facts alone; what was released is on the
+chain.
 """
 
 import math
@@ -63,11 +65,19 @@ class Chosen:
         taken: By the rule.
         other: None where the study has no such plan.
         error: Error of the taken one as a share of the other's, on the whole.
+        kept: Whether it was taken because the study was released so.
     """
 
     taken: Road
     other: Road | None = None
     error: float = 1.0
+    kept: bool = False
+
+
+def nothing_released(plan: Plan) -> bool:
+    """Return that a plan was not released, where no ledger is open."""
+    del plan
+    return False
 
 
 def measured_in(dataset: Dataset) -> tuple[Dataset, ...]:
@@ -78,7 +88,11 @@ def measured_in(dataset: Dataset) -> tuple[Dataset, ...]:
 
 
 def planned_by(
-    make: Callable[[Dataset], Plan], *, dataset: Dataset, year: YearRoom | None
+    make: Callable[[Dataset], Plan],
+    *,
+    dataset: Dataset,
+    year: YearRoom | None,
+    released: Callable[[Plan], bool] = nothing_released,
 ) -> Chosen:
     """Return the plan of a study; in a mixed ledger the better of two.
 
@@ -86,6 +100,7 @@ def planned_by(
         make: Plans it for a data set of one measure.
         dataset: Of any ledger.
         year: What a mixed ledger gives; None for another.
+        released: Whether a plan was released, or what grows to it was.
 
     Raises:
         ContractError: If it has no plan in either measure; as ``make`` does for ρ.
@@ -103,6 +118,9 @@ def planned_by(
         roads.append(Road(plan=plan, fits=fits_in(year, lanes_of(plan, measure=year.measure))))
     match roads:
         case [one, other]:
+            before = [released(each.plan) for each in roads]
+            if before[0] != before[1]:
+                return _chosen(one, other, takes_one=before[0], kept=True)
             return _better(one, other, releases=year.releases)
         case [one]:
             return Chosen(taken=one)
@@ -137,17 +155,25 @@ def fits_in(year: YearRoom, lanes: InLanes) -> int:
 
 def _better(one: Road, other: Road, *, releases: int) -> Chosen:
     """Return the road with the smaller errors, of those that fit as often as is asked."""
-    logs = log_errors(one.plan, than=other.plan)
-    difference = sum(logs) / len(logs) if logs else 0.0
+    difference = _difference(one, other)
     enough = [min(each.fits, releases) for each in (one, other)]
     takes_one = difference < 0
     if enough[0] != enough[1]:
         takes_one = enough[0] > enough[1]
     elif abs(difference) <= _ALIKE:
         takes_one = one.fits >= other.fits
-    if takes_one:
-        return Chosen(taken=one, other=other, error=math.exp(difference))
-    return Chosen(taken=other, other=one, error=math.exp(-difference))
+    return _chosen(one, other, takes_one=takes_one)
+
+
+def _chosen(one: Road, other: Road, *, takes_one: bool, kept: bool = False) -> Chosen:
+    taken, left = (one, other) if takes_one else (other, one)
+    return Chosen(taken=taken, other=left, error=math.exp(_difference(taken, left)), kept=kept)
+
+
+def _difference(one: Road, other: Road) -> float:
+    """Return the mean of :func:`log_errors`."""
+    logs = log_errors(one.plan, than=other.plan)
+    return sum(logs) / len(logs) if logs else 0.0
 
 
 def log_errors(plan: Plan, *, than: Plan) -> Sequence[float]:

@@ -209,12 +209,15 @@ class Owed:
             charge: Of the cap.
             is_mixed: Whether another charge beside it says that the ledger is mixed.
         """
-        if charge.scope.partition("/")[0] == Scope.LIFETIME_DELTA.value:
+        scope = charge.scope.partition("/")[0]
+        if scope in {Scope.LIFETIME_DELTA.value, Scope.RELEASE.value} and _says_lane(charge):
+            return None
+        if scope == Scope.LIFETIME_DELTA.value:
             return self.atto
         if self.unplanned and is_mixed:
             return Fraction(charge.amount)
         if not self.events_json:
-            return self.nano if charge.order is None and charge.epsilon is None else None
+            return None if _says_lane(charge) else self.nano
         order = charge.order or 2
         if not 2 <= order <= _MOST_ORDER:
             return None
@@ -223,15 +226,21 @@ class Owed:
         if lanes is None:
             return None
         if charge.scope == Scope.RELEASE.value:
-            return Fraction(lanes.alone, NANO) if charge.order is None else None
+            return Fraction(lanes.alone, NANO)
+        if charge.epsilon is None or Fraction(charge.epsilon) * NANO < 1:
+            return None
+        epsilon = Fraction(charge.epsilon)
         if charge.order is None:
-            is_pure = lanes.pure is not None and charge.cap == charge.epsilon
+            is_pure = lanes.pure is not None and Fraction(charge.cap) == epsilon
             return Fraction(lanes.pure or 0, NANO) if is_pure else None
-        held = MixedCap(
-            epsilon=Fraction(charge.epsilon or 0), delta=Fraction(self.delta, ATTO), order=order
-        )
+        held = MixedCap(epsilon=epsilon, delta=Fraction(self.delta, ATTO), order=order)
         is_cap = Fraction(charge.cap) == Fraction(max(0, held.budget), NANO)
         return Fraction(lanes.at(order), NANO) if is_cap else None
+
+
+def _says_lane(charge: ChargePart) -> bool:
+    """Return whether a charge says in which lane of a mixed ledger it is."""
+    return charge.order is not None or charge.epsilon is not None
 
 
 def charges_check(form: CertificateForm | JobForm, *, owed: Owed, grown: bool) -> Check:

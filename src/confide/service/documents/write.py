@@ -180,7 +180,10 @@ def _release(wanted: Wanted, *, audit: AuditResults | None) -> LegalSubject:
     plan = read_payload(read_bytes(folder / "noisy.json", largest=None)).plan
     asks: Any = ()
     if wanted.study is not None:
-        declared = read_study(wanted.study, period=wanted.period)
+        declared = replace(
+            read_study(wanted.study, period=wanted.period),
+            released=lambda each: _is_same(each, plan),
+        )
         if not _is_same(declared.plan(), plan):
             raise ContractError(
                 f"{wanted.study.name} is not the study of this release: the plans differ.",

@@ -41,6 +41,10 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
     within = "a year" if yearly else "the lifetime"
     taken, other = chosen.taken, chosen.other
     noise, fits = _noise(taken.plan), _times(taken.fits)
+    if chosen.kept and other is not None:
+        text = f"{noise} noise, with which it was released: the other would be another charge."
+        error = f"{1 / chosen.error:.3g}"
+        return ToldRoad(noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=text)
     if other is None:
         text = f"{noise} noise: the study has no form with the other. {fits} fit into {within}."
         return ToldRoad(noise=noise, fits=taken.fits, other_fits=None, error=None, text=text)

@@ -78,7 +78,7 @@ def test_a_refusal_by_a_cap_whose_pure_lane_is_closed_says_why_and_how_much_is_l
     assert refused.code == 5
     said = text(refused)
     assert "Requested ε(23)=" in said
-    assert "Not everything was pure under this cap of ε=1, so losses count at order 23." in said
+    assert "Losses that are not pure, or pass this cap of ε=1, count at order 23." in said
     assert "which is ρ=" in said
 
 

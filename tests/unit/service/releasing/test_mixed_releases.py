@@ -1,17 +1,23 @@
 """Every kind of statistic, released from one mixed ledger: charged in lanes, and it verifies."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
 import confide
 from confide.budget.ledger import Scope
 from confide.plans.events import recompute
+from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure, Mixed
 from confide.release.verify.verify import read_certificate, verify
 from confide.report.pages.save import save
+from confide.service.ledger.acts import amend_caps
+from confide.service.planning.plan import plan
+from confide.service.releasing.deliver import run_study
 from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
+from small_clinic import DATASET, make_clinic
 from unit.release import test_growing_release as growing
 
 CAPS = {
@@ -85,3 +91,47 @@ def test_reuse_in_a_mixed_ledger_reads_the_answer_with_less_noise_whatever_it_wa
             found = workspace.reuse(again)
     assert charged[Measure.PURE] > charged[Measure.ZCDP]  # as numbers; it has more noise
     assert {each.entry for each in found.made_of.sources} == {last}
+
+
+ONE_COUNT = """\
+study: {id: one}
+spend: {at-most: {epsilon: 1}}
+statistics: [{id: patients, kind: count, table: patients}]
+"""
+
+
+def clinic(folder, *, releases, year=3):
+    """A clinic whose count has Laplace noise where that fits often enough into a year."""
+    mixed = f"measure: mixed, releases-a-year: {releases}"
+    text = DATASET.replace("measure: zcdp", mixed)
+    made = make_clinic(
+        folder, dataset=text.replace("year: {epsilon: 3}", f"year: {{epsilon: {year}}}")
+    )
+    made.study.write_text(ONE_COUNT)
+    return made
+
+
+def test_a_released_study_costs_nothing_again_when_caps_have_changed_the_choice_of_noise(tmp_path):
+    made = clinic(tmp_path / "clinic", releases=5)
+    first = run_study(made.study, out=tmp_path / "first")
+    clinic(made.folder, releases=5, year=6)  # five with Laplace noise fit now
+    amend_caps(made.dataset, reason="a larger registry")
+    assert plan(made.study).road.text.startswith("Gaussian noise, with which it was released")
+    again = run_study(made.study, out=tmp_path / "again")
+    assert (first.charged, again.charged) == (True, False)
+    assert again.id == first.id
+    with confide.open(made.dataset) as workspace:
+        asked = workspace.study(made.study).plan()
+        assert workspace.release(asked).certificate["id"] == first.id
+        direct = workspace.plan(
+            {"id": "patients", "kind": "count", "table": "patients"},
+            epsilon="1",
+            study=asked.study,
+        )
+        assert direct.digest() == asked.digest()
+        assert len(workspace.ledger.entries("clinic")) == 1
+    (made.folder / "other.yaml").write_text(ONE_COUNT.replace("one", "other"))
+    road = plan(made.folder / "other.yaml").road
+    assert (road.noise, road.fits) == ("Laplace", 6)
+    held = MixedCap(epsilon=Fraction(6), delta=Fraction("5e-7"), order=9)  # its order for life
+    assert road.other_fits == held.budget // (9 * asked.amount.nano)
