@@ -1,7 +1,7 @@
 """How dataset.yaml says that losses add up, and its amounts; what a mixed ledger is told."""
 
+import enum
 from fractions import Fraction
-from typing import Literal
 
 from confide.budget.ledger import Caps
 from confide.errors import ContractError
@@ -15,10 +15,18 @@ from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.tables.schema import Dataset
 
 
+class CountedIn(enum.Enum):
+    """In what a ledger counts, as dataset.yaml says it."""
+
+    PURE = Measure.PURE.value
+    ZCDP = Measure.ZCDP.value
+    MIXED = "mixed"
+
+
 class AccountingSection(Section):
     """How losses add up, and δ."""
 
-    measure: Measure | Literal["mixed"]
+    measure: CountedIn
     delta: Exact = Fraction(0)
     selection_delta: Exact | None = None
     releases_a_year: Counting | None = None
@@ -26,19 +34,19 @@ class AccountingSection(Section):
     @property
     def is_mixed(self) -> bool:
         """Whether the ledger takes plans of either measure."""
-        return self.measure == "mixed"
+        return self.measure is CountedIn.MIXED
 
     @property
     def planned_in(self) -> Measure:
         """The measure of plans that say nothing else; a mixed ledger has both tried."""
-        return self.measure if isinstance(self.measure, Measure) else Measure.ZCDP
+        return Measure.ZCDP if self.is_mixed else Measure(self.measure.value)
 
     @property
     def selections(self) -> Fraction:
         """The part of δ that is kept for selections of keys, where no policy says it."""
         if self.selection_delta is not None:
             return self.selection_delta
-        return self.delta if self.measure is Measure.PURE else self.delta / 2
+        return self.delta if self.measure is CountedIn.PURE else self.delta / 2
 
 
 class AmountSection(Section):

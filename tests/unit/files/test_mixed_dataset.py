@@ -48,7 +48,7 @@ def test_half_of_delta_is_kept_for_selections_unless_the_file_says_less():
             {"accounting": {"measure": "zcdp", "delta": "1e-6", "releases-a-year": 4}},
             "measure: mixed",
         ),
-        ({"accounting": {"measure": "both", "delta": "1e-6"}}, "measure"),
+        ({"accounting": {"measure": "Mixed", "delta": "1e-6"}}, "'pure', 'zcdp' or 'mixed'"),
         ({"accounting": DATASET["accounting"] | {"releases-a-year": 0}}, "releases-a-year"),
     ],
 )

@@ -88,12 +88,11 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
     for line in charge_lines(form.accounting):
         if line.scope is Scope.LIFETIME:
             _, _, after, cap = line_texts(line)
-            yield words.say(
-                "methods.caps",
-                after=after,
-                cap=cap,
-                letter=line.letter(plan.dataset),
-            )
+            said = {"after": after, "cap": cap, "letter": line.letter(plan.dataset)}
+            if line.order:
+                yield words.say("methods.caps-ordered", **said, epsilon=epsilon_text(line.limit))
+            else:
+                yield words.say("methods.caps", **said)
     yield words.say(
         "methods.certificate",
         id=plain(form.id),

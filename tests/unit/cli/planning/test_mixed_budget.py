@@ -51,6 +51,11 @@ def test_what_is_left_stands_in_the_lane_that_has_room_with_the_epsilon_of_its_c
         clinic.study.write_text(study(name, counts))
         assert confide("run", clinic.study, "--out", tmp_path / name, "--quiet").code == 0
         assert confide("verify", tmp_path / name).code == 0
+    one, many = ((tmp_path / name / "methods.md").read_text() for name in ("one", "many"))
+    assert "Here it is Laplace noise." in one
+    assert "1 of a lifetime cap of 10 (ε)." in one
+    assert "Here it is Gaussian noise." in many
+    assert "(ε(4)), which is what a lifetime cap of ε = 10 allows." in many
     caps = {
         each["cap"]: each
         for each in confide("ledger", "show", clinic.dataset, "--json").json["caps"]
