@@ -20,8 +20,8 @@ from confide.plans.events import recompute
 from confide.plans.plan import Plan, Statistic
 from confide.plans.pricing.allocate import forecast
 from confide.privacy.accounting.mixed import MixedCap
-from confide.privacy.amount import InLanes, nano
-from confide.privacy.measure import Measure, Mixed
+from confide.privacy.amount import Amount, InLanes, nano
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.tables.schema import Dataset
 
 _ROWS = Fraction(1000)
@@ -138,6 +138,13 @@ def lanes_of(plan: Plan, *, measure: Mixed) -> InLanes:
     if lanes is None:
         raise ContractError("The plan measures nothing.", hint="Add a statistic to the study.")
     return lanes
+
+
+def amount_in(measure: LedgerMeasure, *, planned: Plan) -> Amount:
+    """Return what a plan costs a ledger; of a mixed one, in its lanes."""
+    if not isinstance(measure, Mixed):
+        return planned.amount
+    return replace(planned.amount, lanes=lanes_of(planned, measure=measure))
 
 
 def fits_in(year: YearRoom, lanes: InLanes) -> int:

@@ -10,7 +10,7 @@ References:
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.budget.ledger import Scope, ScopeSpent, Spent
@@ -21,12 +21,11 @@ from confide.errors import ContractError, UnknownNameError, VerificationError
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.plans.pricing.allocate import forecast
-from confide.plans.pricing.roads import lanes_of
+from confide.plans.pricing.roads import amount_in
 from confide.privacy.accounting.concentrated import simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
-from confide.privacy.measure import Mixed
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
 from confide.release.certificate.parts import AccountingPart, SpendPart
@@ -265,9 +264,7 @@ def _measurement(measurement: Measurement, *, plan: Plan, words: Words) -> tuple
 
 def planned_lines(plan: Plan, *, spent: Spent) -> Iterator[ChargeLine]:
     """Yield what the plan would do to each cap that is set."""
-    amount = plan.amount
-    if isinstance(spent.measure, Mixed):
-        amount = replace(amount, lanes=lanes_of(plan, measure=spent.measure))
+    amount = amount_in(spent.measure, planned=plan)
     for scope in spent.scopes:
         use, this = scope.charged(amount)
         if this or use.scope is not Scope.LIFETIME_DELTA:

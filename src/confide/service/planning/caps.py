@@ -1,7 +1,7 @@
 """The caps that a plan falls under: limit, spent, this, free after."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from confide.budget.accounts.file_caps import caps_of_file
 from confide.budget.ledger import Scope, ScopeSpent, Spent
@@ -10,7 +10,7 @@ from confide.budget.policy.counters import HeldCap, window_order
 from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
-from confide.plans.pricing.roads import lanes_of
+from confide.plans.pricing.roads import amount_in
 from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed, letter_in
 from confide.release.refusal import beside_units, epsilon_delta
@@ -80,13 +80,6 @@ def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanC
             )
         )
     return tuple(rows)
-
-
-def amount_in(measure: LedgerMeasure, *, planned: Plan) -> Amount:
-    """Return what a plan costs a ledger; of a mixed one, in its lanes."""
-    if not isinstance(measure, Mixed):
-        return planned.amount
-    return replace(planned.amount, lanes=lanes_of(planned, measure=measure))
 
 
 def letter_of(use: ScopeSpent, *, measure: LedgerMeasure) -> str:
