@@ -59,12 +59,12 @@ class InLanes:
 
     def covers(self, other: Self) -> bool:
         """Return whether ``other`` costs at most this in each lane."""
-        costs = (*other.ordered, (0, other.alone), (1, other.closing))
-        return {order for order, _ in self.ordered} == {
-            order for order, _ in other.ordered
-        } and all(
-            cost <= {0: self.alone, 1: self.closing, **dict(self.ordered)}[order]
-            for order, cost in costs
+        ours, theirs = dict(self.ordered), dict(other.ordered)
+        return (
+            ours.keys() == theirs.keys()
+            and other.alone <= self.alone
+            and other.closing <= self.closing
+            and all(theirs[order] <= ours[order] for order in theirs)
         )
 
     def to_fields(self) -> dict[str, str]:

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confide.budget.accounts.file_caps import caps_of_file
+from confide.budget.accounts.lanes import order_in
 from confide.budget.ledger import Scope, ScopeSpent, Spent
 from confide.budget.policy.adoption import adopted
-from confide.budget.policy.counters import HeldCap, window_order
+from confide.budget.policy.counters import HeldCap
 from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
 from confide.plans.plan import Plan
 from confide.plans.pricing.roads import amount_in
 from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
-from confide.privacy.measure import LedgerMeasure, Measure, Mixed, letter_in
+from confide.privacy.measure import LedgerMeasure, Measure, letter_in
 from confide.release.refusal import beside_units, epsilon_delta
 from confide.tables.schema import Dataset
 
@@ -116,9 +117,7 @@ def file_caps(declared: DeclaredDataset, *, planned: Plan) -> tuple[PlanCap, ...
 def _cap(each: HeldCap, *, amount: Amount, planned: Plan, measure: LedgerMeasure) -> PlanCap:
     delta = each.kind == Scope.LIFETIME_DELTA.value
     name = each.kind.replace("/", " ").replace("-", " ")
-    order = 0
-    if each.epsilon is not None and isinstance(measure, Mixed):
-        order = window_order(each.kind, measure=measure)
+    order = 0 if each.epsilon is None else order_in(each.kind, measure=measure)
     scope = Scope(each.kind.partition("/")[0])
     empty = ScopeSpent(
         scope=scope,
