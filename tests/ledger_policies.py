@@ -79,6 +79,11 @@ def policy(*caps: PolicyCap, version: int = 1, **others) -> Policy:
     return Policy(**(fields | others))
 
 
+def over_both(*caps: PolicyCap, delta: str = "1e-6", **others) -> Policy:
+    """A policy over a mixed ledger."""
+    return policy(*caps, mixed=True, report_delta=Fraction(delta), **others)
+
+
 def with_people(*caps: PolicyCap, version: int = 1, **workflow) -> Policy:
     return policy(
         *caps,

@@ -3,7 +3,6 @@
 Opening a workspace reads no rows.  Each method is a use case of :mod:`confide.service`.
 """
 
-import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +21,7 @@ from confide.privacy.exact import Number
 from confide.release.approval import analyst_of
 from confide.release.consent import Forgotten, Lost
 from confide.release.gate import asked_of
-from confide.release.published import is_released
+from confide.release.on_record import on_record
 from confide.release.reused import offers
 from confide.release.site.seal import sealing
 from confide.report.release import Release, ReusedRelease
@@ -91,7 +90,7 @@ class Workspace:
             epsilon=epsilon,
             rho=rho,
             study=study,
-            released=functools.partial(is_released, ledger=self.ledger),
+            record=on_record(self.ledger),
         )
 
     def study(self, path: str | Path, *, period: str | None = None) -> DeclaredStudy:

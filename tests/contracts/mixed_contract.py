@@ -9,20 +9,23 @@ from random import Random
 import pytest
 
 from confide.budget.ledger import Caps, Charge, Ledger, Reservation, Scope
-from confide.errors import BudgetExhaustedError, ContractError, MismatchError
+from confide.budget.policy.policy import Limit, Tier
+from confide.errors import BudgetExhaustedError, ContractError, MismatchError, PolicyError
 from confide.plans.events import recompute
 from confide.privacy.accounting.mixed import Lanes, MixedCap, charge, least_cap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
+from ledger_policies import cap, over_both, policy
 from ledgers import LINEAGE, HandClock, terms
 from mixed_ledgers import DELTA, asking, gaussian, mixed_terms, orders, pure
 
 YEAR, LIFETIME = Fraction(3), Fraction(10)
+TEN = cap("life", "dataset", "lifetime", "10")
 
 
-def spend(ledger: Ledger, events, *, key: str) -> tuple[Charge, ...]:
+def spend(ledger: Ledger, events, *, key: str, **asks: str) -> tuple[Charge, ...]:
     """Run a request to its end; return its charges."""
-    reservation = ledger.reserve(asking(events, key=key))
+    reservation = ledger.reserve(asking(events, key=key, **asks))
     assert isinstance(reservation, Reservation)
     ledger.start_reading(reservation)
     return ledger.publish(ledger.commit(reservation, payload=b"noisy")).charges
@@ -180,3 +183,76 @@ class MixedContract(abc.ABC):
         with pytest.raises(ContractError):
             ledger.reserve(replace(asked, amount=replace(asked.amount, lanes=cheap.lanes)))
         assert ledger.reserve(asked).entry.amount.lanes.at(9) == 9 * NANO // 100
+
+    def test_caps_of_a_policy_hold_each_in_both_lanes_of_whom_they_are_on(self, ledger):
+        caps = (
+            cap("year", "patient", "calendar-year", "5"),
+            cap("each", "analyst", "rolling-365d", "2"),
+        )
+        ledger.desk.adopt(LINEAGE, policy=over_both(*caps), reason="the board says so")
+        for number in range(4):
+            charges = spend(ledger, pure("0.5"), key=f"p{number}", analyst="ada")
+            assert [each.order for each in charges] == [0, 0]
+        with pytest.raises(BudgetExhaustedError, match="cap each"):
+            spend(ledger, pure("0.01"), key="more", analyst="ada")
+        year, each = spend(ledger, gaussian("0.005"), key="g", analyst="bo")
+        best = MixedCap(epsilon=Fraction(2), delta=DELTA, order=9)
+        assert (each.order, each.cap, each.before) == (9, best.budget, 0)
+        assert (year.order, year.before > 0) == (9, True)
+        with pytest.raises(BudgetExhaustedError, match=r"cap each"):  # ada's own lane is pure still
+            spend(ledger, pure("0.01"), key="again", analyst="ada")
+        ledger.verify_chain()
+
+    def test_a_policy_of_one_measure_or_another_delta_is_not_of_a_mixed_ledger(self, ledger):
+        for other in (policy(), over_both(delta="2e-6")):
+            with pytest.raises(MismatchError, match="Expected a policy with measure"):
+                ledger.desk.adopt(LINEAGE, policy=other, reason="the board says so")
+        ledger.desk.adopt(LINEAGE, policy=over_both(), reason="the board says so")
+
+    def test_a_first_policy_that_allows_more_epsilon_than_the_file_needs_a_reason(self, ledger):
+        kept = (
+            cap("year", "patient", "calendar-year", "3"),
+            cap("life", "dataset", "lifetime", "10"),
+        )
+        more = cap("year", "patient", "calendar-year", "3.1"), kept[1]
+        with pytest.raises(PolicyError, match=r"cap calendar-year of dataset\.yaml is raised"):
+            ledger.desk.adopt(LINEAGE, policy=over_both(*more))
+        ledger.desk.adopt(LINEAGE, policy=over_both(*kept))
+
+    def test_a_ceiling_is_on_the_epsilon_of_a_release_at_the_delta_whatever_its_noise(self, ledger):
+        tiers = (Tier(id="small", ceiling=Limit(epsilon=Fraction(1, 2))),)
+        ledger.desk.adopt(LINEAGE, policy=over_both(TEN, tiers=tiers), reason="the board says so")
+        events = gaussian("0.01")  # ρ = 0.01 is less than 0.5, its ε is more
+        assert least_cap([each.use.loss for each in events], delta=DELTA) > Fraction(1, 2)
+        with pytest.raises(PolicyError, match=r"up to ε=0\.5; this one costs ε=0\.6"):
+            spend(ledger, events, key="g", tier="small")
+        spend(ledger, gaussian("0.005"), key="s", tier="small")
+        spend(ledger, pure("0.5"), key="p", tier="small")
+
+    def test_what_left_the_window_of_365_days_gives_room_in_the_lane_that_it_was_in(
+        self, ledger, clock
+    ):
+        each = cap("each", "dataset", "rolling-365d", "2")
+        ledger.desk.adopt(LINEAGE, policy=over_both(each), reason="the board says so")
+        spend(ledger, pure("2"), key="one")
+        with pytest.raises(BudgetExhaustedError):
+            spend(ledger, pure("0.1"), key="two")
+        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        clock.move(days=365)
+        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        (charge,) = spend(ledger, pure("0.5"), key="three")
+        assert (charge.order, charge.before) == (0, 0)
+        (charge,) = spend(ledger, gaussian("0.005"), key="four")
+        assert charge.order == 9
+
+    def test_a_window_that_was_closed_to_pure_events_stays_closed_when_what_closed_it_has_left(
+        self, ledger, clock
+    ):
+        each = cap("each", "dataset", "rolling-365d", "2")
+        ledger.desk.adopt(LINEAGE, policy=over_both(each), reason="the board says so")
+        spend(ledger, gaussian("0.005"), key="one")
+        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        clock.move(days=365)
+        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        (charge,) = spend(ledger, pure("0.3"), key="two")
+        assert (charge.order, charge.before) == (9, 0)

@@ -348,7 +348,7 @@ def test_what_lost_lines_do_not_say_taken_for_nothing_is_caught(
 
 
 def test_lines_that_say_all_there_is_to_say_are_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr(lost_rows, "_unnamed", lambda *_, **__: {})
+    monkeypatch.setattr(lost_rows, "unnamed", lambda *_, **__: {})
     assert fails(NOTHING_IS_FORGOTTEN, tmp_path / "life", life.SEEDS[1])
 
 

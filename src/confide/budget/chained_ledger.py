@@ -116,7 +116,8 @@ class ChainedLedger(LedgerReading):
                 terms = as_lost(terms, lost=lost.told if lost.binds else NOTHING_TOLD)
             else:
                 charged = self._journal.book.is_charged(terms.lineage)
-                terms = in_orders_of(account.terms, new=terms) if charged else terms
+                keeps = charged or account.policy is not None
+                terms = in_orders_of(account.terms, new=terms) if keeps else terms
                 if is_policys(account, terms=terms, charged=charged) or account.terms == terms:
                     return
                 if charged:

@@ -4,12 +4,14 @@ import enum
 from fractions import Fraction
 
 from confide.budget.ledger import Caps
+from confide.budget.policy.epsilon_caps import EpsilonCaps, measure_for
+from confide.budget.policy.policy import Policy
 from confide.errors import ContractError
 from confide.files.texts import Counting, Exact, Positive, Section, read_section
 from confide.plans.pricing.roads import YearRoom
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.accounting.mixed import MixedCap
-from confide.privacy.amount import ATTO, NANO, atto, nano
+from confide.privacy.amount import ATTO, NANO, nano
 from confide.privacy.exact import Number
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.tables.schema import Dataset
@@ -21,6 +23,11 @@ class CountedIn(enum.Enum):
     PURE = Measure.PURE.value
     ZCDP = Measure.ZCDP.value
     MIXED = "mixed"
+
+    @property
+    def limits(self) -> Measure:
+        """The measure of caps, ceilings and other limits."""
+        return Measure.ZCDP if self is CountedIn.ZCDP else Measure.PURE
 
 
 class AccountingSection(Section):
@@ -65,36 +72,38 @@ def require_mixed_alone(section: AccountingSection, *, name: str) -> None:
         )
 
 
-def ledger_measure(dataset: Dataset, *, caps: Caps | None) -> LedgerMeasure:
-    """Return in what a ledger counts; orders of a mixed one are the best for its caps."""
-    if not dataset.mixed or caps is None:
+def ledger_measure(dataset: Dataset, *, limits: Caps | Policy | None) -> LedgerMeasure:
+    """Return in what a ledger counts; orders of a mixed one are the best for its caps.
+
+    Args:
+        dataset: Which it is of.
+        limits: Of it; None where nobody can know them yet.
+    """
+    if not dataset.mixed or limits is None:
         return dataset.measure
-    delta = dataset.delta - dataset.selection_delta
-    yearly, lifetime = (
-        MixedCap.of(Fraction(cap, NANO), delta=delta).order
-        for cap in (caps.calendar_year or caps.lifetime, caps.lifetime)
-    )
-    return Mixed(atto=atto(delta), yearly=yearly, lifetime=lifetime)
+    return measure_for(EpsilonCaps.of(limits), delta=dataset.delta - dataset.selection_delta)
 
 
 def room_of_a_year(
-    measure: LedgerMeasure, *, caps: Caps | None, releases: int | None
+    measure: LedgerMeasure, *, limits: Caps | Policy | None, releases: int | None
 ) -> YearRoom | None:
     """Return what a mixed ledger gives a year, or a lifetime without years; None of another.
 
     Args:
         measure: Of the ledger.
-        caps: Of it.
+        limits: Its caps or policy.
         releases: How many are to fit, if somebody said.
     """
-    if not isinstance(measure, Mixed) or caps is None:
+    if not isinstance(measure, Mixed) or limits is None:
         return None
+    caps = EpsilonCaps.of(limits)
     cap = MixedCap(
-        epsilon=Fraction(caps.calendar_year or caps.lifetime, NANO),
+        epsilon=Fraction(caps.yearly or caps.lifetime, NANO),
         delta=Fraction(measure.atto, ATTO),
-        order=measure.yearly if caps.calendar_year else measure.lifetime,
+        order=measure.yearly if caps.yearly else measure.lifetime,
     )
-    return YearRoom(measure=measure, cap=cap, releases=releases or 1)
+    yearly = caps.yearly is not None
+    return YearRoom(measure=measure, cap=cap, releases=releases or 1, yearly=yearly)
 
 
 def _mixed_rho(epsilon: Fraction, *, dataset: Dataset, place: str) -> int:

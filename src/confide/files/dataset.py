@@ -177,11 +177,12 @@ class DeclaredDataset:
     @property
     def measure(self) -> LedgerMeasure:
         """In what its ledger counts: in the orders of one that is open, or the best for caps."""
-        return self.orders or ledger_measure(self.dataset, caps=self.caps)
+        return self.orders or ledger_measure(self.dataset, limits=self.caps or self.policy)
 
     def year(self) -> YearRoom | None:
         """Return what a mixed ledger gives a year; None of another."""
-        return room_of_a_year(self.measure, caps=self.caps, releases=self.releases_a_year)
+        limits = self.caps or self.policy
+        return room_of_a_year(self.measure, limits=limits, releases=self.releases_a_year)
 
 
 def read_dataset(path: Path) -> DeclaredDataset:
@@ -321,24 +322,20 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
         return None
     policy = read_policy(beside(file.policy, of=path))
     protects, accounting = file.protects, file.accounting
-    if accounting.is_mixed:
-        raise ContractError(
-            f"{path.name}: accounting → measure: mixed has caps in this file, and no policy yet.",
-            hint="Write caps: {lifetime: {epsilon: 4}, calendar-year: {epsilon: 1}}; or measure: "
-            f"{policy.measure.value}, as in {file.policy}.",
-        )
-    measure = accounting.planned_in
     selection = accounting.selection_delta
     pairs = {
         "protects → unit": (protects.unit.value, policy.unit.value),
         "protects → adjacency": (protects.adjacency.value, policy.adjacency.value),
-        "accounting → measure": (measure.value, policy.measure.value),
+        "accounting → measure": (
+            accounting.measure.value,
+            "mixed" if policy.mixed else policy.measure.value,
+        ),
         "accounting → selection-delta": (
             str(policy.selection_delta if selection is None else selection),
             str(policy.selection_delta),
         ),
     }
-    if policy.measure is Measure.ZCDP:
+    if policy.mixed or policy.measure is Measure.ZCDP:
         pairs["accounting → delta"] = (str(accounting.delta), str(policy.report_delta))
     for place, (ours, theirs) in pairs.items():
         if ours != theirs:

@@ -3,7 +3,7 @@
 See docs/reference/study.md; the JSON Schema is generated from the models here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -33,9 +33,10 @@ from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.roads import (
+    NO_RECORD,
     Chosen,
+    OnRecord,
     measured_in,
-    nothing_released,
     planned_by,
 )
 from confide.privacy.unit import Entity
@@ -125,14 +126,14 @@ class DeclaredStudy:
         asked: What is asked of the data set; in each measure that it can be planned in.
         declared: The data set.
         file: Name of study.yaml.
-        released: Whether one of its plans was released; nobody knows where no ledger is open.
+        record: What the ledger says of its plans.
     """
 
     study: Study
     asked: tuple[AskedIn, ...]
     declared: DeclaredDataset
     file: str
-    released: Callable[[Plan], bool] = field(default=nothing_released, compare=False)
+    record: OnRecord = field(default=NO_RECORD, compare=False)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -155,7 +156,7 @@ class DeclaredStudy:
 
         with in_file(self.file):
             dataset, year = self.declared.dataset, self.declared.year()
-            return planned_by(make, dataset=dataset, year=year, released=self.released)
+            return planned_by(make, dataset=dataset, year=year, record=self.record)
 
 
 def read_study(

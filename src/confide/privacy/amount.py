@@ -112,6 +112,11 @@ class Amount:
                 assert_never(loss)
         return cls(nano=math.ceil(found * NANO), atto=math.ceil(delta * ATTO))
 
+    @property
+    def alone(self) -> int:
+        """What it costs by itself, in 1e-9; of a mixed ledger ε, as caps on one release are."""
+        return self.nano if self.lanes is None else self.lanes.alone
+
     def loss(self, measure: Measure) -> PrivacyLoss:
         """Return the loss that the amount stands for; it is not nothing."""
         found, delta = Fraction(self.nano, NANO), Fraction(self.atto, ATTO)

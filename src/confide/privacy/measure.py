@@ -30,7 +30,8 @@ class Measure(enum.Enum):
         return "ε" if self is Measure.PURE else "ρ"
 
 
-_WINDOWS = ("yearly", "lifetime")
+_ORDERS = 10**12
+"""Orders are below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +44,22 @@ class Mixed:
         atto: That δ, in 1e-18; without what is kept for selections of keys.
         yearly: Whole order, at least 2, in which caps by year or by 365 days count.
         lifetime: The same of caps over the life of the ledger.
+        each: The two orders of caps on each analyst or project; none where they are the same.
     """
 
     atto: int
     yearly: int
     lifetime: int
+    each: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, least, below in (("atto", 1, 10**18), *((n, 2, 10**12) for n in _WINDOWS)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value < below:
-                told = f"Expected {name} as an int from {least} on and below {below}"
-                raise InvalidParameterError(f"{told}, got {value!r}.")
+        _require_below("atto", self.atto, least=1, below=10**18)
+        for name, order in zip(("yearly", "lifetime"), (self.yearly, self.lifetime), strict=True):
+            _require_below(name, order, least=2, below=_ORDERS)
+        for order in self.each:
+            _require_below("each", order, least=2, below=_ORDERS)
+        if len(self.each) not in {0, 2}:
+            raise InvalidParameterError(f"Expected two orders or none, got {self.each!r}.")
 
     @property
     def letter(self) -> str:
@@ -68,13 +73,26 @@ class Mixed:
         Example:
             >>> Mixed(atto=10**12, yearly=9, lifetime=4).value
             'mixed/1000000000000/9/4'
+            >>> Mixed(atto=10**12, yearly=9, lifetime=4, each=(22, 4)).value
+            'mixed/1000000000000/9/4/22/4'
         """
-        return f"mixed/{self.atto}/{self.yearly}/{self.lifetime}"
+        return "/".join(map(str, ("mixed", self.atto, self.yearly, self.lifetime, *self.each)))
+
+    def order(self, *, yearly: bool, each: bool) -> int:
+        """Return the order of caps by year, or over the lifetime, on everybody or on each asker."""
+        of_year, of_life = (each and self.each) or (self.yearly, self.lifetime)
+        return of_year if yearly else of_life
 
     @property
     def orders(self) -> tuple[int, ...]:
         """The orders, each once."""
-        return tuple(sorted({self.yearly, self.lifetime}))
+        return tuple(sorted({self.yearly, self.lifetime, *self.each}))
+
+
+def _require_below(name: str, value: object, *, least: int, below: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < below:
+        told = f"Expected {name} as an int from {least} on and below {below}"
+        raise InvalidParameterError(f"{told}, got {value!r}.")
 
 
 def letter_in(order: int, *, letter: str) -> str:
@@ -91,8 +109,11 @@ LedgerMeasure: TypeAlias = Measure | Mixed
 """In what a ledger counts."""
 
 _ORDER = r"([2-9]|[1-9][0-9]{1,11})"
-_MIXED = re.compile(rf"mixed/([1-9][0-9]{{0,17}})/{_ORDER}/{_ORDER}", re.ASCII)
-MEASURES = "|".join([*(each.value for each in Measure), _MIXED.pattern.replace("(", "(?:")])
+_MIXED = re.compile(
+    rf"mixed/([1-9][0-9]{{0,17}})/{_ORDER}/{_ORDER}(?:/{_ORDER}/{_ORDER})?", re.ASCII
+)
+_ANY = re.sub(r"\((?!\?)", "(?:", _MIXED.pattern)
+MEASURES = "|".join([*(each.value for each in Measure), _ANY])
 """What the measure of a ledger is called, as a regular expression."""
 
 
@@ -111,5 +132,5 @@ def measure_of(text: str) -> LedgerMeasure:
     found = _MIXED.fullmatch(text)
     if found is None:
         return Measure(text)
-    atto, yearly, lifetime = map(int, found.groups())
-    return Mixed(atto=atto, yearly=yearly, lifetime=lifetime)
+    atto, yearly, lifetime, *each = (int(part) for part in found.groups() if part is not None)
+    return Mixed(atto=atto, yearly=yearly, lifetime=lifetime, each=tuple(each))

@@ -9,6 +9,7 @@ from confide.budget.ledger import Entry, Ledger
 from confide.budget.workflow.rules import PolicyClaim, Refused
 from confide.budget.workflow.submission import Verdict
 from confide.plans.plan import Priced
+from confide.plans.pricing.roads import amount_in
 from confide.release.certificate.certificate import asked_by
 from confide.release.certificate.parts import AuthorityPart, DecisionPart, PolicyPart
 from confide.release.published import key_of_plan
@@ -24,7 +25,7 @@ def analyst_of(ledger: Ledger, plan: Priced, *, request: str | None = None) -> s
     """
     return ledger.desk.requester(
         plan.dataset.lineage,
-        claim=_claim(plan, analyst=login()),
+        claim=_claim(plan, ledger=ledger, analyst=login()),
         request_key=request or key_of_plan(plan),
     )
 
@@ -39,18 +40,20 @@ def login() -> str:
 
 def admission(ledger: Ledger, plan: Priced, *, analyst: str) -> int | Refused:
     """Return the request that would admit a plan now, 0 where none is needed, or why not."""
-    return ledger.desk.admission(plan.dataset.lineage, claim=_claim(plan, analyst=analyst))
+    return ledger.desk.admission(
+        plan.dataset.lineage, claim=_claim(plan, ledger=ledger, analyst=analyst)
+    )
 
 
-def _claim(plan: Priced, *, analyst: str) -> PolicyClaim:
-    study = plan.study
+def _claim(plan: Priced, *, ledger: Ledger, analyst: str) -> PolicyClaim:
+    study, measure = plan.study, ledger.spent(plan.dataset.lineage).measure
     return PolicyClaim(
         analyst=analyst,
         plan_digest=plan.digest(),
         tier=study.tier,
         project=study.project,
         release=study.release,
-        nano=plan.amount.nano,
+        nano=amount_in(measure, planned=plan).alone,
         audience=study.audience,
     )
 

@@ -8,14 +8,17 @@ from confide.budget.workflow.submission import Asked
 from confide.plans.canonical import canonical_bytes
 from confide.plans.events import study_events_json
 from confide.plans.plan import Priced
+from confide.plans.pricing.roads import amount_in
 from confide.privacy.amount import Amount
+from confide.privacy.measure import LedgerMeasure
 
 
-def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
+def asked_for(plan: Priced, *, measure: LedgerMeasure, note: str = "", revises: int = 0) -> Asked:
     """Return a plan as a request for approval.
 
     Args:
         plan: What is to be released; approvals bind to its digest.
+        measure: Of the ledger.
         note: For those who decide.
         revises: Request that this one takes the place of; 0 for none.
     """
@@ -28,7 +31,7 @@ def asked_for(plan: Priced, *, note: str = "", revises: int = 0) -> Asked:
         release=plan.study.release,
         note=note,
         revises=revises,
-        amount=plan.amount,
+        amount=amount_in(measure, planned=plan),
     )
 
 

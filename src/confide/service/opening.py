@@ -1,7 +1,6 @@
 """Opening what a file names: a data set, a study with its data set, or a ledger alone."""
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from confide.errors import ContractError
 from confide.files.dataset import DeclaredDataset, declared_by, read_dataset
 from confide.files.public.private_places import WORKSPACE
 from confide.files.study import DeclaredStudy, read_study
-from confide.release.published import is_released
+from confide.release.on_record import on_record
 from confide.release.site.ledger_pin import make_keys, may_begin
 from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import ANCHOR, site_ledger
@@ -72,9 +71,8 @@ def study_in(path: Path, *, period: str | None) -> DeclaredStudy:
 
 
 def known_to(site: Site, study: DeclaredStudy) -> DeclaredStudy:
-    """Return a study that is planned as it was released, whatever caps became since."""
-    released = functools.partial(is_released, ledger=site.ledger)
-    return replace(study, declared=site.declared, released=released)
+    """Return a study that is planned as it was released, else as fits under what is left."""
+    return replace(study, declared=site.declared, record=on_record(site.ledger))
 
 
 def open_study(path: Path, *, period: str | None = None) -> tuple[Site, DeclaredStudy]:

@@ -27,10 +27,12 @@ from confide.budget.policy.counters import (
     Occasion,
     counter_name,
     group_of,
+    is_pure,
     kind_of,
     pure_twin,
     shares,
     window_of,
+    without_pure,
     year_of,
 )
 from confide.budget.policy.policy import Policy, Window
@@ -113,16 +115,16 @@ class Account:
     def adopt(self, adopted: Adopted) -> None:
         """Let a policy hold from now on; what was spent before counts under its caps."""
         had = self.has_year_caps
-        self.policy, self.caps = adopted, adopted.held()
+        self.policy, self.caps = adopted, adopted.held(self.terms.measure)
         self.awaited = self.awaited.adopted(adopted.policy.version)
         self.versions[adopted.digest] = adopted
-        for kind in {cap.kind for cap in self.caps} - self.kept - {RELEASE}:
+        for kind in tightest_caps(self.caps).keys() - self.kept - {RELEASE}:
             self.kept.add(kind)
             moved = [name for name in self.tallies if kind_of(name) == kind]
             self.counters |= {name: self.tallies.pop(name) for name in moved}
             self.touched.update(moved)
-            if kind == ROLLING:
-                self._counter(ROLLING)
+            if without_pure(kind) == ROLLING:
+                self._counter(kind)
         self._join_years(had=had)
         self._let_hold()
 
@@ -134,7 +136,8 @@ class Account:
         """Let what was charged 365 days before ``day``, or earlier, leave the rolling windows."""
         self.rolling.confirm(day)
         for name in self.rolling.batches:
-            self._counter(name).spent = min(LARGEST, self.rolling.held(name))
+            if not (is_pure(name) and self._counter(name).is_full):  # lost rows may have, anew
+                self._counter(name).spent = min(LARGEST, self.rolling.held(name))
         self._let_hold()
 
     def occasion(self, *, year: int, analyst: str, project: str) -> Occasion:
@@ -158,9 +161,13 @@ class Account:
     @property
     def has_year_caps(self) -> bool:
         """Whether any cap is by calendar year, one that is kept patient by patient included."""
+        return YEAR in self._windows
+
+    @property
+    def _windows(self) -> set[str]:
+        """Windows of the caps in force, of those too that are kept patient by patient."""
         policys = () if self.policy is None else self.policy.policy.caps
-        by_year = any(cap.window is Window.CALENDAR_YEAR for cap in policys)
-        return by_year or any(window_of(cap.kind) == YEAR for cap in self.caps)
+        return {window_of(cap.kind) for cap in self.caps} | {cap.window.value for cap in policys}
 
     def add(self, amount: Amount, *, when: Occasion, sign: int = 1) -> None:
         """Add ``amount`` to every counter that it falls under, or take it off again."""
@@ -280,17 +287,15 @@ class Account:
 
         A free step states the caps as they stand.
         """
-        free, added = not amount.nano, self.shares(amount, when=when)
+        free, added, of = not amount.nano, self.shares(amount, when=when), self.terms.measure
         charges = []
         for cap in self.caps:
             if cap.kind == RELEASE:
                 if not free:
-                    alone = amount.nano if amount.lanes is None else amount.lanes.alone
-                    charges.append(charge_of(RELEASE, alone, Counter(), cap))
+                    charges.append(charge_of(RELEASE, amount.alone, Counter(), cap))
                 continue
             name = counter_name(cap.kind, when=when)
             if added[name] or (free and cap.kind != DELTA):
-                of = self.terms.measure
                 charges.append(charge_in_lane(name, added, cap, measure=of, holds=self.holds))
         return tuple(charges)
 
@@ -303,15 +308,10 @@ class Account:
         return window_of(kind_of(name)) == ROLLING and self.rolling.has_left(when.epoch)
 
     def window_over(self, when: Occasion) -> str:
-        """Return a window of the caps in force in which an earlier charge counts no more, or "".
-
-        Caps that are kept patient by patient have windows too.
-        """
-        policys = () if self.policy is None else self.policy.policy.caps
-        windows = {window_of(cap.kind) for cap in self.caps} | {cap.window.value for cap in policys}
-        if ROLLING in windows and self.rolling.has_left(when.epoch):
+        """Return a window of the caps in force in which an earlier charge counts no more, or ""."""
+        if ROLLING in self._windows and self.rolling.has_left(when.epoch):
             return ROLLING
-        if YEAR in windows and self.counts_with(when).year != self.year:
+        if self.has_year_caps and self.counts_with(when).year != self.year:
             return YEAR
         return ""
 
@@ -322,7 +322,7 @@ class Account:
 
     def touched_spent(self) -> dict[str, int]:
         """Return what the counters on everybody hold, and those that the last row changed."""
-        names = {*self._always(), ROLLING, *self.touched} & self.counters.keys()
+        names = {*self._always(), ROLLING, pure_twin(ROLLING), *self.touched} & self.counters.keys()
         return {name: self.counters[name].spent for name in names}
 
     def comes_back(self, name: str) -> str | None:

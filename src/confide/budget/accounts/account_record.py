@@ -132,7 +132,7 @@ def account_of(fields: Mapping[str, Any]) -> Account:
         joined=fields["joined"],
         counters=_counters_of(fields["counters"]),
         tallies=_counters_of(fields["tallies"]),
-        caps=held_by_file(terms) if policy is None else policy.held(),
+        caps=held_by_file(terms) if policy is None else policy.held(terms.measure),
         policy=policy,
         versions=versions,
         rolling=Rolling(

@@ -69,7 +69,7 @@ def _policy_rows(
                 if kind_of(name) == cap.kind and year_of(name) in {None, account.year}
             ]
         for name in names:
-            yield use_of(name, account.holds(name), cap)
+            yield _use(name, cap, account=account)
 
 
 def _file_rows(account: Account) -> Iterator[ScopeSpent]:

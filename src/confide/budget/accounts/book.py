@@ -196,8 +196,8 @@ class Book:
         account, new = self.accounts[self.lineage], adopted_of(fields)
         found = self.adoption_problem(account, new, reason=fields["reason"], now=now)
         terms, policy = account.terms, new.policy
-        same = (terms.unit, terms.adjacency, terms.measure)
-        if found or same != (policy.unit, policy.adjacency, policy.measure):
+        same = (terms.unit, terms.adjacency) == (policy.unit, policy.adjacency)
+        if found or not same or not policy.counts_in(terms.measure):
             raise LedgerFrozenError(f"Row {event.number} adopts a policy that it may not.")
         if fields["at"][:10] < policy.effective:
             raise LedgerFrozenError(f"Row {event.number} adopts a policy before its day.")
@@ -214,6 +214,7 @@ class Book:
             account.policy,
             new,
             caps=account.caps,
+            measure=account.terms.measure,
             reason=reason,
             returns=account.awaited.free and account.awaited.holds(new.digest),
             endorsed=self.docket.endorsers(lineage, policy=new.digest, days=days, now=now),

@@ -1,12 +1,8 @@
 """The caps of dataset.yaml, as the ledger keeps and compares them."""
 
-from fractions import Fraction
-
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, window_order
-from confide.privacy.accounting.mixed import MixedCap
-from confide.privacy.amount import ATTO, NANO
-from confide.privacy.measure import LedgerMeasure, Mixed
+from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, in_order
+from confide.privacy.measure import LedgerMeasure
 
 
 def held_by_file(terms: LedgerTerms) -> tuple[HeldCap, ...]:
@@ -23,21 +19,7 @@ def caps_of_file(caps: Caps, *, measure: LedgerMeasure) -> tuple[HeldCap, ...]:
         (DELTA, caps.delta_lifetime_atto),
     ]
     held = (HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
-    if not isinstance(measure, Mixed):
-        return tuple(held)
-    return tuple(
-        _in_order(each, measure=measure) if each.kind in {YEAR, LIFETIME} else each for each in held
-    )
-
-
-def _in_order(cap: HeldCap, *, measure: Mixed) -> HeldCap:
-    """Return a cap on ε as one on Σd, too; nothing of it where the order leaves no room."""
-    in_order = MixedCap(
-        epsilon=Fraction(cap.units, NANO),
-        delta=Fraction(measure.atto, ATTO),
-        order=window_order(cap.kind, measure=measure),
-    )
-    return HeldCap(id=cap.id, kind=cap.kind, units=max(0, in_order.budget), epsilon=cap.units)
+    return tuple(in_order(each, measure=measure) for each in held)
 
 
 def is_raised(old: Caps | None, new: Caps) -> bool:

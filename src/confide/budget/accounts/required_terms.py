@@ -11,7 +11,7 @@ from confide.budget.accounts.lost_terms import Told
 from confide.budget.ledger import ChargeRequest, LedgerTerms
 from confide.budget.policy.policy import Policy
 from confide.errors import MismatchError, PolicyError
-from confide.privacy.amount import ATTO, NANO, decimal_text
+from confide.privacy.amount import ATTO, NANO, atto, decimal_text
 from confide.privacy.measure import Mixed
 
 
@@ -90,12 +90,19 @@ def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
 
 def require_policy_terms(terms: LedgerTerms, *, policy: Policy) -> None:
     """Refuse a policy of another unit, adjacency or measure than the lineage's."""
-    for name in ("unit", "adjacency", "measure"):
-        ours, theirs = getattr(terms, name).value, getattr(policy, name).value
-        if ours != theirs:
+    theirs = policy.measure.value
+    if policy.mixed:
+        theirs = f"mixed/{atto(policy.epsilon_delta)}/"
+    pairs = [
+        ("unit", terms.unit.value, policy.unit.value),
+        ("adjacency", terms.adjacency.value, policy.adjacency.value),
+        ("measure", terms.measure.value, theirs),
+    ]
+    for name, ours, other in pairs:
+        if ours != other and not (name == "measure" and policy.counts_in(terms.measure)):
             raise MismatchError(
-                f"Expected a policy with {name} {ours!r} as in the ledger of {terms.lineage!r}, "
-                f"got {theirs!r}.",
+                f"Expected a policy with {name} {_named(ours)!r} as in the ledger of "
+                f"{terms.lineage!r}, got {_named(other)!r}.",
                 hint=f"One lineage has one {name} for life.",
             )
 

@@ -10,7 +10,7 @@ A rolling window lets go in the branch what the ledger here has not let go of; s
 added counts, and not where it ended.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -19,17 +19,16 @@ from confide.budget.accounts.held import Held
 from confide.budget.accounts.lost_lineages import UNKNOWN
 from confide.budget.chain.chain import SignedHead, is_signed
 from confide.budget.entry import State
+from confide.budget.integrity.unnamed import unnamed
 from confide.budget.policy.counters import (
-    DELTA,
-    KINDS,
     LIFETIME,
-    YEAR,
     group_of,
-    kind_of,
-    window_of,
+    is_pure,
     year_of,
 )
 from confide.budget.stores.store import Store
+from confide.privacy.amount import LARGEST
+from confide.privacy.measure import measure_of
 
 NAMED_ROWS = 500
 """So many lost rows are named by the row that goes on without them, the newest."""
@@ -160,17 +159,32 @@ def granted_since(branch: Branch, *, fork: Book, counted: Collection[str]) -> Gr
         fork: What the ledger added up to where they begin.
         counted: Rows that somebody went on without, who counted what came up to them.
     """
-    granted, last = Granted(), Granted()
+    granted, last, number = Granted(), Granted(), branch.fork
+    followed: set[str] | None = None  # lineages told of since a line was missing; None if none was
     for head in branch.heads:
+        if head.number != number + 1:
+            followed = set()
+        number = head.number
         for told in head.told():
-            _count(granted, told, last=last.named, fork=fork)
+            follows = followed is None or told.lineage in followed
+            _count(granted, told, last=last.named, fork=fork, follows=follows)
+            if followed is not None:
+                followed.add(told.lineage)
             if head.hash in counted:
                 _forget(granted, told)
     return granted
 
 
-def _count(granted: Granted, head: SignedHead, *, last: Raised, fork: Book) -> None:
-    """Add what a line tells that its row charged to a lineage; ``last`` is what others told."""
+def _count(granted: Granted, head: SignedHead, *, last: Raised, fork: Book, follows: bool) -> None:
+    """Add what a line tells that its row charged to a lineage.
+
+    Args:
+        granted: Added to.
+        head: The line.
+        last: What lines before it told.
+        fork: What the ledger added up to where they begin.
+        follows: Whether it is of the next row of the lineage after what is known.
+    """
     had = last.setdefault(head.lineage, {})
     named = granted.named.setdefault(head.lineage, {})
     anyone = granted.anyone.setdefault(head.lineage, {})
@@ -182,7 +196,12 @@ def _count(granted: Granted, head: SignedHead, *, last: Raised, fork: Book) -> N
             before += anyone.get(group_of(name), 0)
         more[name] = max(0, units - before)
         had[name] = units
-    for group, units in _unnamed(more, says_whose=head.kind != "unfrozen").items():
+    full = {name for name, units in head.spent.items() if is_pure(name) and units >= LARGEST}
+    measure = measure_of(head.terms[-1]) if head.terms else None
+    found = unnamed(
+        more, full=full, says_whose=head.kind != "unfrozen", follows=follows, measure=measure
+    )
+    for group, units in found.items():
         anyone[group] = anyone.get(group, 0) + units
         if head.kind == "unfrozen":
             inside = [name for name in more if group_of(name) == group]
@@ -252,32 +271,6 @@ def _lineages(branch: Branch, *, fork: Book, counted: Collection[str]) -> tuple[
             read.discard(told.lineage)
             free.discard(told.lineage)
     return read, free
-
-
-def _unnamed(more: Mapping[str, int], *, says_whose: bool) -> dict[str, int]:
-    """Return by group of counters what one line does not tell whose it was.
-
-    Args:
-        more: What came to each counter that the line names.
-        says_whose: Whether it names everybody who was charged, as far as it names anybody.
-    """
-    grew, found = more.get(LIFETIME, 0), {}
-    if not grew:
-        return {}
-    years = [name for name in more if kind_of(name) == YEAR]
-    for kind in KINDS:
-        if kind in {YEAR, LIFETIME, DELTA}:
-            continue
-        groups = {kind: grew}
-        if window_of(kind) == YEAR:
-            prefix = kind.removesuffix(YEAR)
-            groups = {group_of(f"{prefix}{year}"): min(grew, more[year]) for year in years}
-        for group, units in groups.items():
-            whose = sum(each for name, each in more.items() if group_of(name) == group)
-            unknown = units if "/" in kind and not says_whose else max(0, units - whose)
-            if unknown:
-                found[group] = unknown
-    return found
 
 
 def named_officers(

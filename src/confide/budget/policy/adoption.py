@@ -20,6 +20,7 @@ from confide.budget.policy.policy import Basis, Policy, PolicyCap
 from confide.errors import ContractError, LedgerFrozenError
 from confide.plans.canonical import canonical_bytes, decode, encode
 from confide.privacy.amount import atto
+from confide.privacy.measure import LedgerMeasure
 
 HIGHEST = 1
 WHO_DECIDES = "who decides"
@@ -45,9 +46,10 @@ class Adopted:
     delta_atto: int
     ceilings: tuple[tuple[str, int], ...] = ()
 
-    def held(self) -> tuple[HeldCap, ...]:
-        """Return the caps that the ledger charges."""
-        return caps_of_policy(self.policy, units=dict(self.units), delta_atto=self.delta_atto)
+    def held(self, measure: LedgerMeasure) -> tuple[HeldCap, ...]:
+        """Return the caps that a ledger of some measure charges."""
+        units, delta = dict(self.units), self.delta_atto
+        return caps_of_policy(self.policy, units=units, delta_atto=delta, measure=measure)
 
     def to_fields(self) -> dict[str, Any]:
         """Return it as it stands in the chain."""
@@ -140,14 +142,14 @@ def relaxations(old: Adopted, new: Adopted) -> tuple[Relaxation, ...]:
     return tuple(_relaxed_caps(old, new)) + tuple(_relaxed_rest(old, new))
 
 
-def relaxed_file_caps(old: tuple[HeldCap, ...], new: Adopted) -> tuple[Relaxation, ...]:
+def relaxed_file_caps(old: tuple[HeldCap, ...], new: tuple[HeldCap, ...]) -> tuple[Relaxation, ...]:
     """Return which caps of dataset.yaml a first policy raises or leaves out."""
     after: dict[str, int] = {}
-    for cap in new.held():
-        after[cap.kind] = min(cap.units, after.get(cap.kind, cap.units))
+    for cap in new:
+        after[cap.kind] = min(cap.allows, after.get(cap.kind, cap.allows))
     found = []
     for cap in old:
-        if after.get(cap.kind, cap.units + 1) > cap.units:
+        if after.get(cap.kind, cap.allows + 1) > cap.allows:
             how = "is raised" if cap.kind in after else "has none in its place"
             found.append(Relaxation(what=f"cap {cap.kind} of dataset.yaml", how=how))
     return tuple(found)

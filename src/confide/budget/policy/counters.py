@@ -25,9 +25,11 @@ window, and its pure twin Σε; an event that is not pure fills the twin, which 
 import datetime as dt
 import functools
 from dataclasses import dataclass
+from fractions import Fraction
 
 from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, Window
-from confide.privacy.amount import LARGEST, Amount
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import ATTO, LARGEST, NANO, Amount
 from confide.privacy.measure import LedgerMeasure, Mixed
 
 RELEASE = "release"
@@ -80,6 +82,11 @@ class HeldCap:
     kind: str
     units: int
     epsilon: int | None = None
+
+    @property
+    def allows(self) -> int:
+        """How much it allows, as the policy or file says it."""
+        return self.units if self.epsilon is None else self.epsilon
 
 
 def counter_name(kind: str, *, when: Occasion) -> str:
@@ -158,7 +165,13 @@ def group_of(name: str) -> str:
 
 def window_order(kind: str, *, measure: Mixed) -> int:
     """Return the order in which caps of a kind count in a mixed ledger."""
-    return measure.lifetime if window_of(kind) == LIFETIME else measure.yearly
+    each = is_of_one(kind)
+    return measure.order(yearly=window_of(kind) != LIFETIME, each=each)
+
+
+def is_of_one(kind: str) -> bool:
+    """Return whether counters of a kind are each of one analyst or project."""
+    return "/" in without_pure(kind)
 
 
 def shares(amount: Amount, *, when: Occasion, measure: LedgerMeasure) -> dict[str, int]:
@@ -209,18 +222,40 @@ def is_kept_by_ledger(cap: PolicyCap) -> bool:
 
 
 def caps_of_policy(
-    policy: Policy, *, units: dict[str, int], delta_atto: int
+    policy: Policy, *, units: dict[str, int], delta_atto: int, measure: LedgerMeasure
 ) -> tuple[HeldCap, ...]:
     """Return the caps that the ledger charges under a policy, in its order, then δ.
 
     One above what a counter holds is that.
+
+    Args:
+        policy: Which.
+        units: Of each cap, by id; of a mixed ledger in ε.
+        delta_atto: Σδ that selections may spend.
+        measure: Of the ledger.
     """
     held = [
         HeldCap(id=cap.id, kind=kind_of_cap(cap), units=min(units[cap.id], LARGEST))
         for cap in policy.caps
         if is_kept_by_ledger(cap)
     ]
-    return (*held, HeldCap(id="", kind=DELTA, units=min(delta_atto, LARGEST)))
+    delta = HeldCap(id="", kind=DELTA, units=min(delta_atto, LARGEST))
+    return tuple(in_order(each, measure=measure) for each in (*held, delta))
+
+
+def in_order(cap: HeldCap, *, measure: LedgerMeasure) -> HeldCap:
+    """Return a cap on ε as a mixed ledger keeps it: on Σd, too, if it adds up over releases.
+
+    Nothing of Σd where the order leaves no room.  In a ledger of one measure it stays as it is.
+    """
+    if not isinstance(measure, Mixed) or cap.kind in {RELEASE, DELTA}:
+        return cap
+    ordered = MixedCap(
+        epsilon=Fraction(cap.units, NANO),
+        delta=Fraction(measure.atto, ATTO),
+        order=window_order(cap.kind, measure=measure),
+    )
+    return HeldCap(id=cap.id, kind=cap.kind, units=max(0, ordered.budget), epsilon=cap.units)
 
 
 def leaves_on(day: str) -> str:

@@ -23,8 +23,8 @@ from confide.errors import ContractError
 from confide.plans.canonical import canonical_bytes, encode
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import nano
-from confide.privacy.measure import Measure
+from confide.privacy.amount import atto, nano
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.privacy.odds import epsilon_for_odds
 from confide.privacy.unit import Entity
 
@@ -277,8 +277,8 @@ class Policy:
         owner: Whom to ask.
         unit: Whom it protects.
         adjacency: Which data sets are neighbours.
-        measure: In what losses are counted.
-        report_delta: δ at which losses are shown, and ε limits read, under zcdp.
+        measure: In what losses are counted; under mixed that of its limits, ε.
+        report_delta: δ at which losses are shown, and ε limits read, under zcdp and mixed.
         selection_delta: The part of it that selections of keys may spend over a lifetime.
         caps: Upper bounds.
         profiles: Declared participation; without one, everyone may be in every release.
@@ -288,6 +288,7 @@ class Policy:
         round_down_to: Grid of allocated amounts.
         workflow: Who decides.
         languages: Of documents that are made under it.
+        mixed: Whether releases of ε and of ρ count under its caps, each at what it costs.
     """
 
     id: str
@@ -307,6 +308,7 @@ class Policy:
     workflow: Workflow = Workflow()
     participation: Participation = Participation.EVERY_RELEASE
     languages: tuple[str, ...] = ("en",)
+    mixed: bool = False
 
     def units(self, cap: PolicyCap) -> int:
         """Return the limit of one of its caps in 1e-9 of its measure, rounded down."""
@@ -320,12 +322,27 @@ class Policy:
         return self.units_of(limit)
 
     def units_of(self, limit: Limit) -> int:
-        """Return a limit in 1e-9 of its measure, rounded down."""
+        """Return a limit in 1e-9 of its measure, rounded down.
+
+        Raises:
+            ContractError: If it says nothing under that measure.
+        """
+        if self.mixed and limit.odds_factor is not None:
+            raise ContractError(
+                "An odds factor bounds no noise but that of ε, and mixed takes both.",
+                hint='Write {epsilon: "0.5"}; it holds at report-delta.',
+            )
         return limit.units(measure=self.measure, delta=self.epsilon_delta)
+
+    def counts_in(self, measure: LedgerMeasure) -> bool:
+        """Return whether a ledger of some measure counts as the policy says."""
+        if isinstance(measure, Mixed):
+            return self.mixed and atto(self.epsilon_delta) == measure.atto
+        return not self.mixed and self.measure is measure
 
     @property
     def epsilon_delta(self) -> Fraction:
-        """The δ at which an ε is read under zcdp: what selections of keys leave."""
+        """The δ at which an ε is read under zcdp and mixed: what selections of keys leave."""
         return self.report_delta - self.selection_delta
 
     def digest(self) -> str:

@@ -207,7 +207,7 @@ def _appearances(tried: "_Tried") -> Iterator[Repair | None]:
     for conflict in tried.found:
         caps = (each for each in tried.policy.caps if each.id == conflict.row.cap)
         cap = next(caps, None)  # none where the conflict is with a tier's ceiling
-        if cap is not None and cap.scope is CapScope.PATIENT:
+        if cap is not None and cap.scope is CapScope.PATIENT and not tried.policy.mixed:
             yield _fewer(conflict.row, cap=cap, tried=tried)
 
 

@@ -146,7 +146,7 @@ def _coarser(
 
 def _zcdp(policy: Policy, *, spent: Mapping[str, int]) -> Repair | None:
     """Return the policy under zcdp, each release with the noise that needs less there."""
-    if policy.measure is Measure.ZCDP or spent or not _stays_true(policy):
+    if policy.mixed or policy.measure is Measure.ZCDP or spent or not _stays_true(policy):
         return None
     moved = replace(policy, measure=Measure.ZCDP, report_delta=REPORT_DELTA)
     gaussian = _keeps_gaussian(policy)

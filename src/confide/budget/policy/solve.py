@@ -7,15 +7,19 @@ can be read off exactly; a solver in floats would have to be checked after anywa
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from confide.budget.policy.allocate import Allocation, allocate
 from confide.budget.policy.change import Repair
 from confide.budget.policy.conflict import Conflict, conflicts
 from confide.budget.policy.floors import floors
 from confide.budget.policy.policy import Policy
+from confide.budget.policy.readings import readings
 from confide.budget.policy.repairs import single_repairs
 from confide.budget.policy.restructure import structural_repairs
 from confide.budget.policy.rows import NOTHING, Row, require_spent_known, rows
+from confide.errors import ContractError
+from confide.privacy.measure import Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +48,38 @@ class Solution:
 def solve(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> Solution:
     """Return the division of a policy's budget, or the conflict in it and its repairs.
 
+    That of a policy over a mixed ledger is the better of two, of ε or of ρ, as its policy says.
+
     Args:
         policy: What is solved.
         spent: What was spent before, in 1e-9 of the measure, by cap id or "cap@window".
 
     Raises:
-        ContractError: If a limit or noise says nothing under the measure, or no cap holds.
+        ContractError: If a limit or noise says nothing under the measure, no cap holds, or under
+            mixed something was spent.
     """
+    if not policy.mixed:
+        return _solved(policy, spent=spent)
+    if spent:
+        raise ContractError(
+            "What was spent of a mixed ledger is in its lanes, which one amount does not say.",
+            hint="Leave --spent out; confide ledger show says what is left of each cap.",
+        )
+    return max((_solved(each, spent=spent) for each in readings(policy)), key=_error_room)
+
+
+def _error_room(solution: Solution) -> Fraction:
+    """Return the least head-room, squared, of errors; -1 where the policy cannot be met.
+
+    An error is as 1/ε, or as 1/√ρ.
+    """
+    if solution.allocation is None:
+        return Fraction(-1)
+    least = min(solution.allocation.head_room.values(), default=Fraction(1))
+    return least**2 if solution.policy.measure is Measure.PURE else least
+
+
+def _solved(policy: Policy, *, spent: Mapping[str, int]) -> Solution:
     require_spent_known(policy, spent=spent)
     written, least = rows(policy, spent=spent), floors(policy)
     found = conflicts(written, least)

@@ -36,6 +36,7 @@ from confide.budget.policy.adoption import (
 from confide.budget.policy.counters import HeldCap
 from confide.budget.policy.policy import Person, Policy
 from confide.budget.workflow.acts import OFFICER, deciders, officers
+from confide.privacy.measure import LedgerMeasure
 
 TWO = 2
 """Nobody relaxes alone what stands for a law."""
@@ -85,6 +86,7 @@ def adoption_problem(
     new: Adopted,
     *,
     caps: tuple[HeldCap, ...],
+    measure: LedgerMeasure,
     reason: str,
     returns: bool,
     endorsed: frozenset[str],
@@ -96,12 +98,13 @@ def adoption_problem(
         old: In force; None when none is.
         new: To be adopted.
         caps: That hold now.
+        measure: Of the ledger.
         reason: Why it is adopted.
         returns: Whether it was in force before, in rows that are lost, where it was endorsed.
         endorsed: Keys of the people in force who signed it.
         askers: Names of those who have a request open.
     """
-    relaxed = relaxed_file_caps(caps, new) if old is None else relaxations(old, new)
+    relaxed = relaxed_file_caps(caps, new.held(measure)) if old is None else relaxations(old, new)
     told = "; ".join(f"{each.what} {each.how}" for each in relaxed)
     found = _nobody_problem(new.policy)
     if old is not None:

@@ -237,7 +237,7 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
     named = named_problem(
         adopted.policy, tier=asked.tier, project=asked.project, release=asked.release
     )
-    nano = 0 if asked.amount is None else asked.amount.nano
+    nano = 0 if asked.amount is None else asked.amount.alone
     audience = audience_of(asked.plan_json)
     return (
         named

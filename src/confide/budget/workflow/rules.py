@@ -74,7 +74,7 @@ def claim_of(request: ChargeRequest | Entry, *, planned: str, audience: str) -> 
         tier=request.tier,
         project=request.project,
         release=planned,
-        nano=request.amount.nano,
+        nano=request.amount.alone,
         audience=audience,
     )
 

@@ -16,12 +16,13 @@ row before, so it fits one place in one chain.
 """
 
 import enum
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from confide.budget.chain.chain import canonical, is_valid
-from confide.privacy.amount import Amount
+from confide.privacy.amount import Amount, InLanes
 
 _REQUEST = b"confide request 1\n"  # a signature of one kind is a signature of no other
 _DECISION = b"confide decision 1\n"
@@ -119,6 +120,8 @@ class Asked:
         if self.amount is not None:
             fields["nano"] = str(self.amount.nano)
             fields["delta-atto"] = str(self.amount.atto)
+            if self.amount.lanes is not None:
+                fields["lanes"] = canonical(self.amount.lanes.to_fields())
         return fields
 
 
@@ -140,7 +143,8 @@ def asked_of(fields: dict[str, Any]) -> Asked:
 def _amount_of(fields: dict[str, Any]) -> Amount | None:
     if "nano" not in fields:
         return None
-    return Amount(nano=int(fields["nano"]), atto=int(fields["delta-atto"]))
+    lanes = InLanes.of_fields(json.loads(fields["lanes"])) if "lanes" in fields else None
+    return Amount(nano=int(fields["nano"]), atto=int(fields["delta-atto"]), lanes=lanes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from confide.budget.policy.policy import (
 )
 from confide.budget.policy.windows import span
 from confide.errors import ConfideError, ContractError, UnknownNameError, in_file
+from confide.files.accounting import CountedIn
 from confide.files.policy.policy_sections import (
     CapSection,
     LimitSection,
@@ -44,7 +45,11 @@ from confide.privacy.measure import Measure
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_GRIDS = {Measure.PURE: Fraction(1, 10**4), Measure.ZCDP: Fraction(1, 10**6)}
+_GRIDS = {
+    CountedIn.PURE: Fraction(1, 10**4),
+    CountedIn.ZCDP: Fraction(1, 10**6),
+    CountedIn.MIXED: Fraction(1, 10**4),
+}
 
 
 def read_policy(path: Path) -> Policy:
@@ -75,7 +80,8 @@ def policy_from(value: object, *, name: str = "policy.yaml") -> Policy:
         owner=file.policy.owner,
         unit=file.protects.unit,
         adjacency=file.protects.adjacency,
-        measure=accounting.measure,
+        measure=accounting.measure.limits,
+        mixed=accounting.measure is CountedIn.MIXED,
         report_delta=report_delta,
         selection_delta=accounting.selection_delta,
         caps=tuple(reader.cap(section) for section in file.caps),
@@ -100,6 +106,10 @@ class _Reader:
 
     def refuse(self, place: str, message: str, *, hint: str) -> ContractError:
         return ContractError(f"{self.name}: {place}: {message}", hint=hint)
+
+    @property
+    def is_mixed(self) -> bool:
+        return self.file.accounting.measure is CountedIn.MIXED
 
     def check_ids(self) -> None:
         """Refuse ids that are unsayable or stand twice, and ids that nothing declares."""
@@ -145,23 +155,24 @@ class _Reader:
         """Return the δ at which losses are shown."""
         section = self.file.accounting
         match section.measure, section.report_delta:
-            case Measure.PURE, None:
+            case CountedIn.PURE, None:
                 delta = Fraction(0)
-            case Measure.PURE, _:
+            case CountedIn.PURE, _:
                 raise self.refuse(
                     "accounting → report-delta",
                     "says nothing under pure.",
-                    hint="Leave it out, or write measure: zcdp.",
+                    hint="Leave it out, or write measure: mixed.",
                 )
-            case Measure.ZCDP, None:
+            case CountedIn.ZCDP | CountedIn.MIXED as measure, None:
+                name = measure.value
                 raise self.refuse(
                     "accounting",
-                    "zcdp needs a report-delta, at which ε is shown and caps in ε are read.",
-                    hint="Write accounting: {measure: zcdp, report-delta: 1e-6}.",
+                    f"{name} needs a report-delta, at which ε is shown and caps in ε are read.",
+                    hint=f"Write accounting: {{measure: {name}, report-delta: 1e-6}}.",
                 )
             case _, given:
                 delta = given
-        if section.measure is Measure.ZCDP and not section.selection_delta < delta < 1:
+        if section.measure is not CountedIn.PURE and not section.selection_delta < delta < 1:
             raise self.refuse(
                 "accounting",
                 "expected 0 ≤ selection-delta < report-delta < 1.",
@@ -196,6 +207,12 @@ class _Reader:
                 place,
                 f"enforce: drop leaves out patients; scope {section.scope.value} has none.",
                 hint="Write scope: patient, or enforce: plan.",
+            )
+        if section.enforce is Enforce.DROP and self.is_mixed:
+            raise self.refuse(
+                place,
+                "enforce: drop counts what each patient's rows cost in one measure, not in two.",
+                hint="Write enforce: plan, or accounting: {measure: zcdp, ...}.",
             )
         return PolicyCap(
             id=section.id,
@@ -271,12 +288,17 @@ class _Reader:
         except ContractError as error:
             message = str(error).removesuffix(error.hint).strip()
             raise self.refuse(f"{place} → period", message, hint=error.hint) from None
-        if section.mechanism is Noise.GAUSSIAN and self.file.accounting.measure is Measure.PURE:
-            raise self.refuse(
-                f"{place} → mechanism",
-                "no finite ε bounds Gaussian noise.",
-                hint="Write discrete-laplace, or accounting: {measure: zcdp, report-delta: 1e-6}.",
+        measure = self.file.accounting.measure
+        if section.mechanism is Noise.GAUSSIAN and measure is not CountedIn.ZCDP:
+            message, hint = (
+                ("is planned with either noise under mixed.", "Leave mechanism out.")
+                if measure is CountedIn.MIXED
+                else (
+                    "no finite ε bounds Gaussian noise.",
+                    "Write discrete-laplace, or accounting: {measure: mixed, report-delta: 1e-6}.",
+                )
             )
+            raise self.refuse(f"{place} → mechanism", message, hint=hint)
         utility = None
         if section.utility is not None:
             utility = self.utility(section.utility, place=f"{place} → utility")

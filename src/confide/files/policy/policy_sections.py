@@ -16,9 +16,9 @@ from confide.budget.policy.policy import (
     Window,
 )
 from confide.drawing.words import languages
+from confide.files.accounting import CountedIn
 from confide.files.texts import Counting, Day, Exact, Positive, Section
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 
 
@@ -87,7 +87,7 @@ class ProtectsSection(Section):
 class AccountingSection(Section):
     """How losses add up, and δ."""
 
-    measure: Measure
+    measure: CountedIn
     report_delta: Exact | None = None
     selection_delta: Exact = Fraction(0)
 

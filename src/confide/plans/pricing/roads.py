@@ -3,8 +3,9 @@
 A study is planned twice, once in each measure.  Laplace noise is the smaller of the two where a
 patient moves few cells of few questions; Gaussian noise where they move many, and costs a year of
 many releases less.  So the one with the smaller errors is taken of those that fit into a year as
-often as is declared; of two with the same errors, the one that fits more often.  A study that was
-released with one noise keeps it, whatever caps became since: the other would be another charge.
+often as is declared; of two with the same errors, the one that fits more often; and the one that
+fits under what is left, if it is one alone.  A study that was released with one noise keeps it,
+whatever caps became since: the other would be another charge.
 
 *Privacy:* compares forecasts, charges and caps: public facts alone; what was released is on the
 chain.
@@ -17,7 +18,7 @@ from fractions import Fraction
 
 from confide.errors import ConfideError, ContractError, UnsupportedError
 from confide.plans.events import recompute
-from confide.plans.plan import Plan, Statistic
+from confide.plans.plan import Plan, Priced, Statistic
 from confide.plans.pricing.allocate import forecast
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import Amount, InLanes, nano
@@ -35,13 +36,15 @@ class YearRoom:
 
     Attributes:
         measure: Of the ledger.
-        cap: On a calendar year, or on everything where there is none.
+        cap: On a year, or on everything where there is none.
         releases: How many releases are to fit into it; 1 where nobody said.
+        yearly: Whether the cap is on a year.
     """
 
     measure: Mixed
     cap: MixedCap
     releases: int = 1
+    yearly: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +69,30 @@ class Chosen:
         other: None where the study has no such plan.
         error: Error of the taken one as a share of the other's, on the whole.
         kept: Whether it was taken because the study was released so.
+        alone: Whether it was taken because the other does not fit under what is left.
     """
 
     taken: Road
     other: Road | None = None
     error: float = 1.0
     kept: bool = False
+    alone: bool = False
 
 
-def nothing_released(plan: Plan) -> bool:
-    """Return that a plan was not released, where no ledger is open."""
-    del plan
-    return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnRecord:
+    """What a ledger says of a plan; of every plan the same where none is open.
+
+    Attributes:
+        released: Whether it was released, or what grows to it was.
+        fits: Whether it fits under what is left of every cap.
+    """
+
+    released: Callable[[Plan], bool] = lambda _: False
+    fits: Callable[[Plan], bool] = lambda _: True
+
+
+NO_RECORD = OnRecord()
 
 
 def measured_in(dataset: Dataset) -> tuple[Dataset, ...]:
@@ -92,7 +107,7 @@ def planned_by(
     *,
     dataset: Dataset,
     year: YearRoom | None,
-    released: Callable[[Plan], bool] = nothing_released,
+    record: OnRecord = NO_RECORD,
 ) -> Chosen:
     """Return the plan of a study; in a mixed ledger the better of two.
 
@@ -100,7 +115,7 @@ def planned_by(
         make: Plans it for a data set of one measure.
         dataset: Of any ledger.
         year: What a mixed ledger gives; None for another.
-        released: Whether a plan was released, or what grows to it was.
+        record: What the ledger says of a plan.
 
     Raises:
         ContractError: If it has no plan in either measure; as ``make`` does for ρ.
@@ -118,9 +133,12 @@ def planned_by(
         roads.append(Road(plan=plan, fits=fits_in(year, lanes_of(plan, measure=year.measure))))
     match roads:
         case [one, other]:
-            before = [released(each.plan) for each in roads]
+            before = [record.released(each.plan) for each in roads]
             if before[0] != before[1]:
                 return _chosen(one, other, takes_one=before[0], kept=True)
+            fits = [record.fits(each.plan) for each in roads]
+            if fits[0] != fits[1] and not any(before):
+                return _chosen(one, other, takes_one=fits[0], alone=True)
             return _better(one, other, releases=year.releases)
         case [one]:
             return Chosen(taken=one)
@@ -128,7 +146,7 @@ def planned_by(
             raise problem or ContractError("The study has no plan in any measure.")
 
 
-def lanes_of(plan: Plan, *, measure: Mixed) -> InLanes:
+def lanes_of(plan: Priced, *, measure: Mixed) -> InLanes:
     """Return what a plan costs a mixed ledger.
 
     Raises:
@@ -140,7 +158,7 @@ def lanes_of(plan: Plan, *, measure: Mixed) -> InLanes:
     return lanes
 
 
-def amount_in(measure: LedgerMeasure, *, planned: Plan) -> Amount:
+def amount_in(measure: LedgerMeasure, *, planned: Priced) -> Amount:
     """Return what a plan costs a ledger; of a mixed one, in its lanes."""
     if not isinstance(measure, Mixed):
         return planned.amount
@@ -172,9 +190,12 @@ def _better(one: Road, other: Road, *, releases: int) -> Chosen:
     return _chosen(one, other, takes_one=takes_one)
 
 
-def _chosen(one: Road, other: Road, *, takes_one: bool, kept: bool = False) -> Chosen:
+def _chosen(
+    one: Road, other: Road, *, takes_one: bool, kept: bool = False, alone: bool = False
+) -> Chosen:
     taken, left = (one, other) if takes_one else (other, one)
-    return Chosen(taken=taken, other=left, error=math.exp(_difference(taken, left)), kept=kept)
+    error = math.exp(_difference(taken, left))
+    return Chosen(taken=taken, other=left, error=error, kept=kept, alone=alone)
 
 
 def _difference(one: Road, other: Road) -> float:

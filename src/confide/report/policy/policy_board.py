@@ -115,9 +115,10 @@ def board_parts(policy: Policy, *, words: Words) -> Iterator[Part]:
     """Yield a policy line by line, in plain words."""
     adjacency = adjacency_text(policy.unit, adjacency=policy.adjacency, words=words)
     unit = words.say(f"entity.{policy.unit.value}")
+    is_pure = policy.measure is Measure.PURE and not policy.mixed
     measure = words.say(
-        f"policy.board.{policy.measure.value}",
-        **({} if policy.measure is Measure.PURE else {"delta": power_text(policy.report_delta)}),
+        f"policy.board.{'mixed' if policy.mixed else policy.measure.value}",
+        **({} if is_pure else {"delta": power_text(policy.report_delta)}),
     )
     yield Part(
         title=words.say("policy.board.protects-title"),

@@ -13,7 +13,7 @@ from confide.budget.policy.policy import CapScope, Enforce, Policy, PolicyCap, W
 from confide.budget.policy.simulate import Played, Run, Simulation
 from confide.drawing.numbers import MINUS, clean, percent, significant
 from confide.drawing.words import Words
-from confide.report.policy.policy_words import Part, exactly
+from confide.report.policy.policy_words import Part, exactly, planned_in
 from confide.report.wording.explain import TextGrid
 
 
@@ -34,7 +34,11 @@ def play_parts(
         else words.say_count("policy.play.whole", count)
     )
     yield Part(
-        sentences=(words.say(f"policy.play.{'feasible' if feasible else 'at-floors'}"), told)
+        sentences=(
+            words.say(f"policy.play.{'feasible' if feasible else 'at-floors'}"),
+            *planned_in(policy, words=words),
+            told,
+        )
     )
     yield Part(grid=_runs(simulation, policy=policy, words=words))
     yield Part(grid=_caps(simulation, policy=policy, words=words))

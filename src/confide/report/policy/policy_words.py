@@ -82,6 +82,7 @@ def allocation_parts(solution: Solution, *, words: Words) -> tuple[Part, ...]:
     policy = solution.policy
     sentences = [
         words.say("policy.met"),
+        *planned_in(policy, words=words),
         words.say("policy.divided", grid=exactly(int(policy.round_down_to * NANO))),
         *notes(solution, words=words),
     ]
@@ -90,6 +91,11 @@ def allocation_parts(solution: Solution, *, words: Words) -> tuple[Part, ...]:
         Part(grid=_allocation(solution, words=words)),
         Part(grid=caps_grid(solution, words=words)),
     )
+
+
+def planned_in(policy: Policy, *, words: Words) -> tuple[str, ...]:
+    """Return in what a policy over a mixed ledger is planned; nothing of another."""
+    return (words.say(f"policy.planned.{policy.measure.value}"),) if policy.mixed else ()
 
 
 def error_text(release: PlannedRelease, value: float | Fraction, *, words: Words) -> str:

@@ -153,8 +153,9 @@ def epsilon_delta(loss: ApproxDP | PureDP) -> dict[str, str]:
 
 def cap_loss(cap: Fraction, *, of: Dataset | Policy) -> PrivacyLoss:
     """Return the loss that a cap allows, with all of the δ that selections may spend beside it."""
-    if isinstance(of, Dataset) and of.mixed:
-        return ApproxDP(epsilon=cap, delta=of.delta)
+    if of.mixed:
+        delta = of.delta if isinstance(of, Dataset) else of.report_delta
+        return ApproxDP(epsilon=cap, delta=delta)
     match of.measure:
         case Measure.ZCDP:
             return ZeroConcentratedDP(rho=cap, delta=of.selection_delta)

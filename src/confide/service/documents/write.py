@@ -10,6 +10,7 @@ from confide.files.audit_results import read_audit
 from confide.files.legal import read_legal
 from confide.files.study import read_study
 from confide.plans.plan import Plan
+from confide.plans.pricing.roads import OnRecord
 from confide.regular_file import read_bytes
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import read_form
@@ -182,7 +183,7 @@ def _release(wanted: Wanted, *, audit: AuditResults | None) -> LegalSubject:
     if wanted.study is not None:
         declared = replace(
             read_study(wanted.study, period=wanted.period),
-            released=lambda each: _is_same(each, plan),
+            record=OnRecord(released=lambda each: _is_same(each, plan)),
         )
         if not _is_same(declared.plan(), plan):
             raise ContractError(

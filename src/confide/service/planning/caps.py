@@ -103,7 +103,7 @@ def file_caps(declared: DeclaredDataset, *, planned: Plan) -> tuple[PlanCap, ...
     """Return the caps as files say them; a cap that this alone would pass does not fit."""
     held: tuple[HeldCap, ...] = ()
     if declared.policy is not None:
-        held = adopted(declared.policy).held()
+        held = adopted(declared.policy).held(declared.measure)
     elif declared.caps is not None:
         held = caps_of_file(declared.caps, measure=declared.measure)
     amount = amount_in(declared.measure, planned=planned)

@@ -1,6 +1,6 @@
 """Price statistics: a plan of specs, from public facts alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confide.files.accounting import asked_nano
@@ -8,7 +8,7 @@ from confide.files.dataset import DeclaredDataset
 from confide.files.study import ask_from
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
-from confide.plans.pricing.roads import nothing_released, planned_by
+from confide.plans.pricing.roads import NO_RECORD, OnRecord, planned_by
 from confide.privacy.exact import Number
 from confide.tables.schema import Dataset
 
@@ -20,7 +20,7 @@ def priced(
     epsilon: Number | None = None,
     rho: Number | None = None,
     study: Study | None = None,
-    released: Callable[[Plan], bool] = nothing_released,
+    record: OnRecord = NO_RECORD,
 ) -> Plan:
     """Return a priced plan; reads and charges nothing.
 
@@ -30,7 +30,7 @@ def priced(
         epsilon: Most that the plan may cost; under zcdp and mixed at the declared δ.
         rho: The same in ρ.
         study: Why; an id is made from the statistics when None.
-        released: Whether a plan was released; one that was keeps its noise.
+        record: What the ledger says of a plan; one that was released keeps its noise.
 
     Raises:
         ContractError: If a spec does not suit the data set or the errors need more.
@@ -46,4 +46,4 @@ def priced(
         return make_plan(asks, study=named, dataset=dataset, nano=nano)
 
     of, year = declared.dataset, declared.year()
-    return planned_by(make, dataset=of, year=year, released=released).taken.plan
+    return planned_by(make, dataset=of, year=year, record=record).taken.plan

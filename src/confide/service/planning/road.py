@@ -37,12 +37,16 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
     year = study.declared.year()
     if year is None:
         return None
-    yearly = study.declared.caps is not None and study.declared.caps.calendar_year is not None
-    within = "a year" if yearly else "the lifetime"
+    within = "a year" if year.yearly else "the lifetime"
     taken, other = chosen.taken, chosen.other
     noise, fits = _noise(taken.plan), _times(taken.fits)
     if chosen.kept and other is not None:
         text = f"{noise} noise, with which it was released: the other would be another charge."
+        error = f"{1 / chosen.error:.3g}"
+        return ToldRoad(noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=text)
+    if chosen.alone and other is not None:
+        text = f"{noise} noise: it fits under what is left, and the other does not; with "
+        text += f"{_noise(other.plan)} noise, {_compared(1 / chosen.error)}."
         error = f"{1 / chosen.error:.3g}"
         return ToldRoad(noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=text)
     if other is None:

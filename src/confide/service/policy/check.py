@@ -109,7 +109,7 @@ def check_policy(path: Path) -> CheckedPolicy:
         version=policy.version,
         digest=policy.digest(),
         effective=policy.effective,
-        measure=policy.measure.value,
+        measure="mixed" if policy.mixed else policy.measure.value,
         releases=tuple(release.id for release in policy.releases),
         tiers_without_approval=tuple(
             OpenTier(

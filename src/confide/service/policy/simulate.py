@@ -100,6 +100,7 @@ def simulate_policy(
         raise ContractError(f"Expected 1 to {MOST_YEARS} years, got {years}.")
     policy, words, before = read_policy(path), load_words("en"), spent_from(spent)
     solution = solve(policy, spent=before)
+    policy = solution.policy  # that of a mixed ledger in the measure in which it is planned
     feasible = solution.allocation is not None
     spends = solution.floors if solution.allocation is None else solution.allocation.spends
     played = play(policy, spends=spends, years=years, spent=before)

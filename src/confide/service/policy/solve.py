@@ -123,6 +123,7 @@ class Solved:
         version: Of it.
         digest: Of its content.
         measure: In which losses add.
+        planned_in: In which the amounts below are; under mixed the one that gives more.
         can_be_met: Whether the releases fit under the caps.
         releases: What each gets.
         caps: What is planned under each.
@@ -136,6 +137,7 @@ class Solved:
     version: int
     digest: str
     measure: str
+    planned_in: str
     can_be_met: bool
     releases: tuple[DividedRelease, ...]
     caps: tuple[DividedCap, ...]
@@ -170,7 +172,8 @@ def solve_policy(path: Path, *, spent: Iterable[str] = (), figure: Path | None =
         policy=policy.id,
         version=policy.version,
         digest=policy.digest(),
-        measure=policy.measure.value,
+        measure="mixed" if policy.mixed else policy.measure.value,
+        planned_in=solution.policy.measure.value,
         can_be_met=solution.allocation is not None,
         releases=tuple(_release(each, solution=solution) for each in policy.releases),
         caps=_caps(solution),

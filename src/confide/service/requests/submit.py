@@ -33,7 +33,7 @@ def submit(
     with site:
         plan, desk = declared.plan(), site.ledger.desk
         refusal_of(plan, ledger=site.ledger)  # one that can never run asks nobody
-        asked = asked_for(plan, note=note, revises=revises)
+        asked = asked_for(plan, measure=site.declared.measure, note=note, revises=revises)
         try:
             submission = desk.submit(asked, signer=signer)
         except BudgetExhaustedError as refusal:
