@@ -10,17 +10,22 @@ from typing import Any
 import pytest
 
 from confide.budget import chained_ledger
+from confide.budget.accounts import account
 from confide.budget.accounts.counter import Counter
 from confide.budget.chained_ledger import ChainedLedger
+from confide.budget.integrity import lost_rows
+from confide.budget.integrity.unnamed import unnamed
 from confide.budget.policy import counters
+from confide.budget.policy.policy import Policy
 from confide.errors import ConfideError
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.accounting.mixed import Lanes, MixedCap
-from confide.privacy.amount import NANO, InLanes
+from confide.privacy.amount import NANO, Amount, InLanes
 from confide.privacy.loss import ZeroConcentratedDP
 from contracts.test_sqlite_ledger import TestSQLiteMixedLedger as Suite
 from mixed_games import OneCap, Pair, Rule, best_reached, responding, response, surprising
 from mixed_ledgers import mixed_ledger
+from unit.budget import test_lost_lanes as lost_lanes
 
 pytestmark = pytest.mark.mutant
 
@@ -197,3 +202,48 @@ def test_a_ledger_that_gives_a_closed_lane_back_is_caught(
     check = Suite().test_a_pure_lane_stays_closed_when_what_closed_it_is_given_back
     monkeypatch.setattr(Counter, "is_full", property(lambda _: False))
     assert fails(check, ledger)
+
+
+def test_a_ledger_that_holds_a_policy_to_its_ceilings_in_rho_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_a_ceiling_is_on_the_epsilon_of_a_release_at_the_delta_whatever_its_noise
+    monkeypatch.setattr(Amount, "alone", property(lambda amount: amount.nano))
+    assert fails(check, ledger)
+
+
+def test_a_ledger_that_takes_a_policy_of_another_delta_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_a_policy_of_one_measure_or_another_delta_is_not_of_a_mixed_ledger
+    monkeypatch.setattr(Policy, "counts_in", lambda policy, _: policy.mixed)
+    assert fails(check, ledger)
+
+
+def test_a_policy_whose_caps_are_kept_in_one_lane_alone_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Suite().test_caps_of_a_policy_hold_each_in_both_lanes_of_whom_they_are_on
+    monkeypatch.setattr(counters, "as_kept", lambda cap, **_: cap)
+    assert fails(check, ledger)
+
+
+def test_a_window_that_opens_again_to_pure_events_is_caught(
+    ledger: ChainedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, clock = Suite(), ledger._journal._clock
+    name = "test_a_window_that_was_closed_to_pure_events_stays_closed_when_what_closed_it_has_left"
+    monkeypatch.setattr(account, "is_pure", lambda _: False)
+    assert fails(getattr(suite, name), ledger, clock)
+
+
+def test_lost_rows_from_which_both_lanes_are_inferred_as_from_one_measure_are_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_one_measure(more: dict[str, int], *, says_whose: bool, **_: Any) -> dict[str, int]:
+        known = {name: units for name, units in more.items() if not counters.is_pure(name)}
+        return unnamed(known, full=(), says_whose=says_whose, follows=True, measure=None)
+
+    monkeypatch.setattr(lost_rows, "unnamed", of_one_measure)
+    check = lost_lanes.test_what_lost_rows_charged_in_either_lane_may_have_been_any_analysts
+    assert fails(check, tmp_path)

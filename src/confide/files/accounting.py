@@ -30,13 +30,24 @@ class CountedIn(enum.Enum):
         return Measure.ZCDP if self is CountedIn.ZCDP else Measure.PURE
 
 
-class AccountingSection(Section):
-    """How losses add up, and δ."""
+def counted_in(policy: Policy) -> CountedIn:
+    """Return in what a policy counts."""
+    return CountedIn.MIXED if policy.mixed else CountedIn(policy.measure.value)
 
-    measure: CountedIn
+
+class AccountingSection(Section):
+    """How losses add up, and δ; where no measure is named, as a policy says, else mixed."""
+
+    measure: CountedIn = CountedIn.MIXED
     delta: Exact = Fraction(0)
     selection_delta: Exact | None = None
     releases_a_year: Counting | None = None
+
+    def under(self, policy: Policy) -> "AccountingSection":
+        """Return it with the measure of a policy, where it names none."""
+        if "measure" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"measure": counted_in(policy)})
 
     @property
     def is_mixed(self) -> bool:

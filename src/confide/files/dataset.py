@@ -20,6 +20,7 @@ from confide.files.accounting import (
     AccountingSection,
     AmountSection,
     amount_nano,
+    counted_in,
     ledger_measure,
     require_mixed_alone,
     room_of_a_year,
@@ -233,7 +234,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         tables = tuple(map(without_no_concept, tables))
     require_suited(tables, source=source)
     policy = governing(file, path=path)
-    accounting = file.accounting
+    accounting = file.accounting if policy is None else file.accounting.under(policy)
     selection = accounting.selections
     if accounting.selection_delta is None and policy is not None:
         selection = policy.selection_delta
@@ -321,14 +322,14 @@ def governing(file: DatasetFile, *, path: Path) -> Policy | None:
     if not file.policy:
         return None
     policy = read_policy(beside(file.policy, of=path))
-    protects, accounting = file.protects, file.accounting
+    protects, accounting = file.protects, file.accounting.under(policy)
     selection = accounting.selection_delta
     pairs = {
         "protects → unit": (protects.unit.value, policy.unit.value),
         "protects → adjacency": (protects.adjacency.value, policy.adjacency.value),
         "accounting → measure": (
             accounting.measure.value,
-            "mixed" if policy.mixed else policy.measure.value,
+            counted_in(policy).value,
         ),
         "accounting → selection-delta": (
             str(policy.selection_delta if selection is None else selection),

@@ -21,7 +21,7 @@ _HEAD = """\
 dataset: {{id: {id}, lineage: {id}, snapshot: "1"}}
 source: {{kind: {kind}, version: "{version}", path: {path}}}
 protects: {{unit: patient, id: person_id, adjacency: add-remove}}
-accounting: {{measure: zcdp, delta: 1e-6}}
+accounting: {{measure: mixed, delta: 1e-6}}
 caps: {{release: {{epsilon: 1}}, calendar-year: {{epsilon: 3}}, lifetime: {{epsilon: 10}}}}
 issuer: {{organisation: "", contact: ""}}
 

@@ -4,11 +4,13 @@ from fractions import Fraction
 
 import pytest
 
+from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError
 from confide.files.dataset import declared_by
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure, Mixed
+from ledger_policies import cap, over_both
 from unit.plans.pricing.test_roads import DATASET, ward
 
 
@@ -57,17 +59,84 @@ def test_what_no_mixed_ledger_can_keep_is_refused_with_the_place(sections, told)
         changed(**sections)
 
 
-def test_a_mixed_ledger_takes_no_policy_yet_and_says_what_to_write(tmp_path):
-    (tmp_path / "policy.yaml").write_text(
-        "policy: {id: p, version: 1, effective: 2026-01-01}\n"
-        "protects: {unit: patient, adjacency: add-remove}\n"
-        "accounting: {measure: zcdp, report-delta: 1e-6}\n"
-        "caps: [{id: a, basis: internal, priority: 1, scope: patient, window: lifetime, "
-        "limit: {epsilon: 4}}]\n"
-    )
+POLICY = """\
+policy: {id: p, version: 1, effective: 2026-01-01}
+protects: {unit: patient, adjacency: add-remove}
+accounting: {measure: mixed, report-delta: 1e-6}
+caps:
+  - {id: a, basis: internal, priority: 1, scope: patient, window: lifetime, limit: {epsilon: 10}}
+  - {id: b, basis: internal, priority: 1, scope: dataset, window: rolling-365d, limit: {epsilon: 3}}
+  - {id: c, basis: internal, priority: 1, scope: analyst, window: calendar-year, limit: {epsilon: 1}}
+"""
+
+
+def under(text, folder, **accounting):
+    (folder / "policy.yaml").write_text(text)
     without = {name: part for name, part in DATASET.items() if name != "caps"}
-    with pytest.raises(ContractError, match="no policy yet"):
-        declared_by(without | {"policy": "policy.yaml"}, folder=tmp_path)
+    said = {"delta": "1e-6", **accounting}
+    return declared_by(without | {"policy": "policy.yaml", "accounting": said}, folder=folder)
+
+
+def test_the_caps_of_a_policy_give_each_window_and_each_asker_an_order(tmp_path):
+    of = under(POLICY, tmp_path, measure="mixed")
+    best = [MixedCap.of(Fraction(each), delta=Fraction("1e-6")).order for each in (3, 10, 1)]
+    assert of.measure == Mixed(
+        atto=10**12, yearly=best[0], lifetime=best[1], each=(best[2], best[1])
+    )
+    assert of.terms().caps is None
+    assert (of.year().cap.epsilon, of.year().yearly) == (3, True)
+
+
+def test_a_measure_that_is_left_out_is_that_of_the_policy_else_mixed(tmp_path):
+    assert under(POLICY, tmp_path).dataset.mixed
+    zcdp = POLICY.replace("measure: mixed", "measure: zcdp")
+    assert under(zcdp, tmp_path).measure is Measure.ZCDP
+    assert under(POLICY.replace("measure: mixed, ", ""), tmp_path).dataset.mixed
+    assert changed(accounting={"delta": "1e-6"}).dataset.mixed
+
+
+def test_a_file_and_its_policy_name_one_measure_and_one_delta(tmp_path):
+    with pytest.raises(ContractError, match="measure: expected mixed as in policy"):
+        under(POLICY, tmp_path, measure="zcdp")
+    with pytest.raises(ContractError, match="accounting → delta: expected 1/1000000"):
+        under(POLICY, tmp_path, delta="1e-7")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("scope: patient,", "scope: patient, enforce: drop,", "in one measure, not in two"),
+        ("{epsilon: 10}", '{odds-factor: "1.5"}', "odds factor bounds no noise but that of ε"),
+        ("{epsilon: 10}", '{rho: "0.1"}', "not stated in a form"),
+        ("measure: mixed, report-delta: 1e-6", "measure: mixed", "mixed needs a report-delta"),
+        (
+            "caps:",
+            "tiers: [{id: t}]\nreleases: [{id: r, tier: t, mechanism: gaussian}]\ncaps:",
+            "planned with either noise under mixed",
+        ),
+    ],
+)
+def test_what_no_policy_over_a_mixed_ledger_can_say_is_refused_with_the_place(
+    tmp_path, old, new, told
+):
+    with pytest.raises(ContractError, match=told):
+        under(POLICY.replace(old, new, 1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("caps", "found"),
+    [
+        ((("patient", "calendar-year", 3), ("dataset", "rolling-365d", 2)), (2, 2, None, None)),
+        ((("analyst", "lifetime", 3),), (None, 3, None, 3)),
+        ((("project", "calendar-year", 3), ("dataset", "lifetime", 9)), (None, 9, 3, None)),
+        ((("release", "release", 1),), (None, 1, None, None)),
+    ],
+)
+def test_orders_are_those_of_the_tightest_caps_on_everybody_where_there_are_any(caps, found):
+    limits = over_both(*(cap(str(n), *each[:2], str(each[2])) for n, each in enumerate(caps)))
+    of = EpsilonCaps.of(limits)
+    nano = [None if each is None else each * NANO for each in found]
+    assert [of.yearly, of.lifetime, *of.each] == nano
 
 
 def test_a_plan_of_either_measure_costs_no_more_than_the_epsilon_it_was_given():

@@ -1,7 +1,7 @@
 """The caps of dataset.yaml, as the ledger keeps and compares them."""
 
 from confide.budget.ledger import Caps, LedgerTerms
-from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, in_order
+from confide.budget.policy.counters import DELTA, LIFETIME, RELEASE, YEAR, HeldCap, as_kept
 from confide.privacy.measure import LedgerMeasure
 
 
@@ -19,7 +19,7 @@ def caps_of_file(caps: Caps, *, measure: LedgerMeasure) -> tuple[HeldCap, ...]:
         (DELTA, caps.delta_lifetime_atto),
     ]
     held = (HeldCap(id="", kind=kind, units=u) for kind, u in found if u is not None)
-    return tuple(in_order(each, measure=measure) for each in held)
+    return tuple(as_kept(each, measure=measure) for each in held)
 
 
 def is_raised(old: Caps | None, new: Caps) -> bool:

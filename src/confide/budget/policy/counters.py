@@ -240,10 +240,10 @@ def caps_of_policy(
         if is_kept_by_ledger(cap)
     ]
     delta = HeldCap(id="", kind=DELTA, units=min(delta_atto, LARGEST))
-    return tuple(in_order(each, measure=measure) for each in (*held, delta))
+    return tuple(as_kept(each, measure=measure) for each in (*held, delta))
 
 
-def in_order(cap: HeldCap, *, measure: LedgerMeasure) -> HeldCap:
+def as_kept(cap: HeldCap, *, measure: LedgerMeasure) -> HeldCap:
     """Return a cap on ε as a mixed ledger keeps it: on Σd, too, if it adds up over releases.
 
     Nothing of Σd where the order leaves no room.  In a ledger of one measure it stays as it is.

@@ -87,7 +87,7 @@ class ProtectsSection(Section):
 class AccountingSection(Section):
     """How losses add up, and δ."""
 
-    measure: CountedIn
+    measure: CountedIn = CountedIn.MIXED
     report_delta: Exact | None = None
     selection_delta: Exact = Fraction(0)
 

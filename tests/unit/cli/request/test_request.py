@@ -13,7 +13,7 @@ CAPS = "caps: {release: {epsilon: 1}, calendar-year: {epsilon: 3}, lifetime: {ep
 POLICY = """\
 policy: {{id: north-clinic, version: {version}, effective: 2020-01-01}}
 protects: {{unit: patient, adjacency: add-remove}}
-accounting: {{measure: zcdp, report-delta: 1e-6, selection-delta: 5e-7}}
+accounting: {{measure: {measure}, report-delta: 1e-6, selection-delta: 5e-7}}
 caps:
   - {{id: ethics-year, basis: ethics, priority: 2, scope: patient, window: calendar-year, limit: {{epsilon: "3"}}}}
   - {{id: house-life, basis: internal, priority: 3, scope: dataset, window: lifetime, limit: {{epsilon: "{life}"}}}}
@@ -33,22 +33,24 @@ THREE = "[steward, privacy-officer, ethics-board]"
 
 
 def write_policy(clinic, *, version=1, life="10"):
-    text = POLICY.format(version=version, life=life, **clinic.public)
+    said = {"version": version, "life": life, "measure": clinic.measure}
+    text = POLICY.format(**said, **clinic.public)
     (clinic.folder / "policy.yaml").write_text(text)
 
 
 @pytest.fixture
-def clinic(tmp_path):
-    files = make_clinic(tmp_path / "clinic", dataset=DATASET.replace(CAPS, "policy: policy.yaml\n"))
+def clinic(tmp_path, request):
+    measure = getattr(request, "param", "zcdp")
+    text = DATASET.replace(CAPS, "policy: policy.yaml\n").replace("zcdp", measure)
+    files = make_clinic(tmp_path / "clinic", dataset=text)
     keys = {name: files.folder / f"{name}.key" for name in ("ada", "bo", "cy")}
     public = {
         name: confide("request", "key", "--out", path, "--json").json["public"]
         for name, path in keys.items()
     }
     files.study.write_text(STUDY.replace("purpose: test", "purpose: test, tier: critical"))
-    found = SimpleNamespace(
-        folder=files.folder, dataset=files.dataset, study=files.study, keys=keys, public=public
-    )
+    where = {"folder": files.folder, "dataset": files.dataset, "study": files.study}
+    found = SimpleNamespace(**where, keys=keys, public=public, measure=measure)
     write_policy(found)
     return found
 
@@ -91,6 +93,7 @@ def stands(clinic, entry):
     return [name for name, text in said.items() if text in planned.out + planned.err]
 
 
+@pytest.mark.parametrize("clinic", ["zcdp", "mixed"], indirect=True)
 def test_a_study_is_asked_for_approved_run_and_withheld(clinic):
     out = clinic.folder / "out"
     refused = confide("run", clinic.study, "--out", out, "--json")
