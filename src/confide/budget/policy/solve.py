@@ -13,8 +13,8 @@ from confide.budget.policy.allocate import Allocation, allocate
 from confide.budget.policy.change import Repair
 from confide.budget.policy.conflict import Conflict, conflicts
 from confide.budget.policy.floors import floors
+from confide.budget.policy.one_measure import in_one_measure
 from confide.budget.policy.policy import Policy
-from confide.budget.policy.readings import readings
 from confide.budget.policy.repairs import single_repairs
 from confide.budget.policy.restructure import structural_repairs
 from confide.budget.policy.rows import NOTHING, Row, require_spent_known, rows
@@ -65,7 +65,7 @@ def solve(policy: Policy, *, spent: Mapping[str, int] = NOTHING) -> Solution:
             "What was spent of a mixed ledger is in its lanes, which one amount does not say.",
             hint="Leave --spent out; confide ledger show says what is left of each cap.",
         )
-    return max((_solved(each, spent=spent) for each in readings(policy)), key=_error_room)
+    return max((_solved(each, spent=spent) for each in in_one_measure(policy)), key=_error_room)
 
 
 def _error_room(solution: Solution) -> Fraction:

@@ -7,8 +7,8 @@ import pytest
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.policy.epsilon_caps import EpsilonCaps, measure_for
+from confide.budget.policy.one_measure import in_one_measure
 from confide.budget.policy.policy import Limit, Metric, Noise, Policy, Profile, Tier
-from confide.budget.policy.readings import readings
 from confide.budget.policy.solve import solve
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.privacy.accounting.mixed import MixedCap
@@ -63,7 +63,7 @@ def test_a_ledger_grants_every_run_that_is_planned(tmp_path, runs, each):
 
 def test_limits_in_rho_are_what_the_orders_of_the_ledger_leave():
     policy = planned(12, YEAR, LIFE, cap("one", "release", "release", "1"))
-    _, of_rho = readings(policy)
+    _, of_rho = in_one_measure(policy)
     orders = measure_for(EpsilonCaps.of(policy), delta=DELTA)
     for name, epsilon, order in (("year", 3, orders.yearly), ("life", 10, orders.lifetime)):
         budget = MixedCap(epsilon=Fraction(epsilon), delta=DELTA, order=order).budget
@@ -77,9 +77,9 @@ def test_limits_in_rho_are_what_the_orders_of_the_ledger_leave():
 
 def test_a_cap_that_leaves_no_rho_at_its_order_is_planned_in_epsilon_alone():
     policy = planned(2, YEAR, cap("month", "project", "calendar-year", "0.0000001"))
-    assert [each.measure for each in readings(policy)] == [Measure.PURE]
+    assert [each.measure for each in in_one_measure(policy)] == [Measure.PURE]
     policy = planned(2, ceiling=Limit(epsilon=Fraction(1, 10**7)))
-    assert [each.measure for each in readings(policy)] == [Measure.PURE]
+    assert [each.measure for each in in_one_measure(policy)] == [Measure.PURE]
 
 
 def test_a_policy_that_cannot_be_met_with_either_noise_is_repaired_in_epsilon_and_stays_mixed():

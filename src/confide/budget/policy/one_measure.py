@@ -24,7 +24,7 @@ _GRID = Fraction(1, 10**6)
 """On which amounts of ρ are allocated."""
 
 
-def readings(policy: Policy) -> Iterator[Policy]:
+def in_one_measure(policy: Policy) -> Iterator[Policy]:
     """Yield the policies of one measure that a policy of a mixed ledger is planned as.
 
     That of ρ is missing where a cap leaves none at its order.
