@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 AS_JSON = "--json"
 NARROW, WIDE = 100, 140
+_BETWEEN, _LONG = 3, 28
+"""Cells between two columns, and of a text that is not for a narrow column."""
 
 Json = Annotated[bool, typer.Option(AS_JSON, help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
@@ -133,16 +135,43 @@ def table(
     title: str = "",
     right: Sequence[int] = (),
 ) -> None:
-    """Print a table to stdout; ``right`` are the columns to align right."""
+    """Print a table to stdout; ``right`` are the columns to align right.
+
+    Columns of long texts that would make it wider than the terminal stand below it, once for all
+    rows that say the same.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    console, cells = _console(), [tuple(map(plain, row)) for row in (head, *body)]
+    below = _below(cells, width=console.width)
     shown = Table(
         title=plain(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
     )
-    for place, name in enumerate(head):
+    inside = [place for place in range(len(head)) if place not in below]
+    for place in inside:
         justify: Literal["left", "right"] = "right" if place in right else "left"
-        shown.add_column(plain(name), justify=justify, overflow="fold")  # no name is cut
-    for row in body:
-        shown.add_row(*map(plain, row))
-    _console().print(shown)
+        shown.add_column(cells[0][place], justify=justify, overflow="fold")  # no name is cut
+    for row in cells[1:]:
+        shown.add_row(*(row[place] for place in inside))
+    console.print(shown)
+    for place in below:
+        said: dict[str, list[str]] = {}
+        for row in cells[1:]:
+            said.setdefault(row[place], []).append(row[0])
+        for text, names in said.items():
+            whose = "" if len(said) == 1 else f" ({', '.join(names)})"
+            say(f"{cells[0][place]}{whose}: {text}")
+
+
+def _below(cells: Sequence[Sequence[str]], *, width: int) -> list[int]:
+    """Return the columns of long texts without which a table fits, the longest first."""
+    from rich.cells import cell_len
+
+    longest = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    below: list[int] = []
+    while sum(longest) + _BETWEEN * len(longest) > width and max(longest[1:], default=0) >= _LONG:
+        place = max(range(1, len(longest)), key=longest.__getitem__)
+        below.append(place)
+        longest[place] = -_BETWEEN
+    return sorted(below)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def show_ledger(
     dataset: Dataset = HERE,
     *,
-    last: Annotated[int, typer.Option(min=0, help="Show so many of the newest requests.")] = 100,
+    last: Annotated[int, typer.Option(min=0, help="Show so many of the newest requests.")] = 12,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -39,11 +39,14 @@ def _show(found: "LedgerShown") -> None:
         right=(1, 2, 3),
     )
     show_patient_caps(found.patient_caps)
+    named = any(each.named for each in found.entries)
     table(
-        ("entry", "when (UTC)", "who", "study", "request", "amount", "state"),
-        [_entry_row(each) for each in found.entries],
+        ("entry", "when (UTC)", "who", "study", *(("request",) if named else ()), "cost", "state"),
+        [_entry_row(each, named=named) for each in found.entries],
         title="Requests",
     )
+    if found.has_earlier:
+        say(f"There are earlier ones: --last {10 * max(1, len(found.entries))}")
     for each in found.entries:
         if each.withheld:
             say(withheld_text(each.number, each.withheld))
@@ -63,13 +66,24 @@ def _cap_row(cap: "CapUse") -> tuple[str, ...]:
     )
 
 
-def _entry_row(each: "LedgerEntry") -> tuple[str, ...]:
+def _entry_row(each: "LedgerEntry", *, named: bool) -> tuple[str, ...]:
     return (
         str(each.number),
-        each.at[:19].replace("T", " "),
-        each.analyst,
-        each.study[:24],
-        each.request[:16],
-        each.amount + ("" if each.epsilon is None else f" (ε {each.epsilon})"),
+        each.at[:16].replace("T", " "),
+        each.analyst[:12],
+        each.study[:20],
+        *((each.request[:12] if each.named else "",) if named else ()),
+        _cost(each),
         each.state,
     )
+
+
+def _cost(each: "LedgerEntry") -> str:
+    """Return what a request cost, ε first, rounded up."""
+    from confide.cli.planning.caps import used_text
+
+    parts = (part.split("=") for part in each.amount.split(", "))
+    cost = ", ".join(f"{letter} {used_text(amount, limit=None)}" for letter, amount in parts)
+    if each.epsilon is None:
+        return cost
+    return f"ε {used_text(each.epsilon, limit=None)} ({cost})"

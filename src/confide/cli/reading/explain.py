@@ -1,5 +1,6 @@
 """``confide explain``: a loss, a plan or a certificate, in words."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,9 @@ _TOPICS = ", ".join(topic.value for topic in Topic)
 
 
 def explain(
-    topic: Annotated[str, typer.Argument(help=f"What to explain: {_TOPICS}; or an ε.")] = "epsilon",
+    topic: Annotated[
+        str, typer.Argument(help=f"What to explain: {_TOPICS}; or an ε, a study.yaml, a release.")
+    ] = "epsilon",
     what: Annotated[
         str,
         typer.Argument(
@@ -35,12 +38,16 @@ def explain(
 
 
 def _topic(topic: str, what: str) -> tuple[Topic, str]:
-    """Return the topic and what of it; a number alone is an ε."""
+    """Return the topic and what of it; a number alone is an ε, and a path alone says what it is."""
     if topic in {each.value for each in Topic}:
         return Topic(topic), what
-    if what or not topic[:1].isdigit():
-        raise typer.BadParameter(f"Expected one of {_TOPICS}, or an ε, got {topic!r}.")
-    return Topic.EPSILON, topic
+    if not what and topic[:1].isdigit() and not Path(topic).exists():
+        return Topic.EPSILON, topic
+    if not what and Path(topic).suffix in {".yaml", ".yml"}:
+        return Topic.PLAN, topic
+    if not what and (Path(topic).suffix == ".json" or Path(topic).is_dir()):
+        return Topic.CERTIFICATE, topic
+    raise typer.BadParameter(f"Expected one of {_TOPICS}, an ε or a file, got {topic!r}.")
 
 
 def _show(told: Explained) -> None:

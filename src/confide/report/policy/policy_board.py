@@ -77,30 +77,38 @@ def odds_of(cap: PolicyCap, *, policy: Policy) -> tuple[int | None, Odds | None]
 
 def caps_part(policy: Policy, *, words: Words) -> Part:
     """Return the caps as a table, in the measure and as odds."""
-    rows = []
+    letter = policy.measure.letter
+    cells = []
     for cap in policy.caps:
         units, odds = odds_of(cap, policy=policy)
-        rows.append(
-            (
-                clean(cap.id),
-                words.say(f"policy.basis.{cap.basis.value}"),
-                str(cap.priority),
-                scope_text(cap, words=words),
-                limit_text(cap.limit),
-                "–" if units is None else down(units),
-                "–" if odds is None else percent(odds.posterior),
-                "–" if odds is None else f"{significant(odds.found)} / 100",
-            )
+        cells.append(
+            {
+                "cap": clean(cap.id),
+                "basis": f"{words.say(f'policy.basis.{cap.basis.value}')}, {cap.priority}",
+                "scope": _over(cap, words=words),
+                "limit": limit_text(cap.limit),
+                "units": "–" if units is None else down(units),
+                "posterior": "–" if odds is None else percent(odds.posterior),
+                "found": "–" if odds is None else significant(odds.found),
+            }
         )
-    names = ("cap", "basis", "priority", "scope", "limit", "units", "posterior", "found")
-    head = [
-        words.say(f"policy.board-head.{name}", letter=policy.measure.letter)
-        if name == "units"
-        else words.say(f"policy.board-head.{name}")
-        for name in names
-    ]
-    grid = TextGrid(title=words.say("policy.board-caps"), head=tuple(head), rows=tuple(rows))
-    return Part(sentences=(words.say_count("policy.read", len(policy.releases)),), grid=grid)
+    names = list(cells[0])
+    if all(row["limit"] == f"{letter} = {row['units']}" for row in cells):
+        names.remove("units")  # limits say it already
+    said = {"units": {"letter": letter}}
+    head = tuple(words.say(f"policy.board-head.{n}", **said.get(n, {})) for n in names)
+    rows = tuple(tuple(row[name] for name in names) for row in cells)
+    grid = TextGrid(title=words.say("policy.board-caps"), head=head, rows=rows)
+    read = words.say_count("policy.read", len(policy.releases))
+    return Part(sentences=(read, words.say("policy.board-odds")), grid=grid)
+
+
+def _over(cap: PolicyCap, *, words: Words) -> str:
+    """Return over what a cap adds up, as short as a table wants it."""
+    if cap.scope is CapScope.RELEASE:
+        return words.say("policy.over.release")
+    window = words.say(f"policy.within.{cap.window.value}")
+    return words.say(f"policy.over.{cap.scope.value}", window=window)
 
 
 def scope_text(cap: PolicyCap, *, words: Words) -> str:

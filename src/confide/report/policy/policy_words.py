@@ -196,10 +196,11 @@ def caps_grid(solution: Solution, *, words: Words) -> TextGrid:
             )
         )
     names = ("cap", "whom", "window", "limit", "before", "planned", "free")
+    shown = [n for n in names if n != "before" or any(row.spent for row in solution.rows)]
     return TextGrid(
         title=words.say("policy.caps-title", letter=solution.policy.measure.letter),
-        head=tuple(words.say(f"policy.head.{name}") for name in names),
-        rows=tuple(rows),
+        head=tuple(words.say(f"policy.head.{name}") for name in shown),
+        rows=tuple(tuple(row[names.index(name)] for name in shown) for row in rows),
     )
 
 

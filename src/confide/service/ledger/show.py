@@ -63,6 +63,7 @@ class LedgerEntry:
         analyst: Who asked.
         study: Its id.
         request: Idempotency key.
+        named: Whether somebody named that key, as for another draw of noise.
         plan: Its digest.
         amount: Charged.
         epsilon: The same in ε, where the amount is in ρ.
@@ -75,6 +76,7 @@ class LedgerEntry:
     analyst: str
     study: str
     request: str
+    named: bool
     plan: str
     amount: str
     epsilon: Annotated[str | None, OMITTED] = None
@@ -94,6 +96,7 @@ class LedgerShown:
         epsilon_delta: The δ of every ε beside an amount in ρ; None where amounts are in ε.
         patient_caps: Those that leave patients out.
         entries: The newest requests.
+        has_earlier: Whether there are more.
     """
 
     lineage: str
@@ -103,6 +106,7 @@ class LedgerShown:
     epsilon_delta: str | None
     patient_caps: tuple[PatientCap, ...]
     entries: tuple[LedgerEntry, ...]
+    has_earlier: bool
 
 
 def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
@@ -120,6 +124,7 @@ def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
         of, lineage = declared.dataset, declared.dataset.lineage
         spent = held.spent(lineage)
         adopted = held.desk.policy(lineage)
+        newest = held.entries(lineage, last=last + 1)
         return LedgerShown(
             lineage=lineage,
             measure="mixed" if isinstance(spent.measure, Mixed) else spent.measure.value,
@@ -132,8 +137,9 @@ def show_ledger(dataset: Path, *, last: int) -> LedgerShown:
             epsilon_delta=delta_beside(of),
             patient_caps=public_use(of, ledger=held),
             entries=tuple(
-                _entry(each, dataset=of, ledger=held) for each in held.entries(lineage, last=last)
+                _entry(each, dataset=of, ledger=held) for each in newest[-last or len(newest) :]
             ),
+            has_earlier=len(newest) > last,
         )
 
 
@@ -166,6 +172,7 @@ def _entry(entry: Entry, *, dataset: Dataset, ledger: Ledger) -> LedgerEntry:
         analyst=entry.analyst,
         study=entry.study,
         request=entry.request_key,
+        named=not entry.plan_digest.startswith(entry.request_key),
         plan=entry.plan_digest,
         amount=entry.amount.text(entry.measure),
         epsilon=_epsilon(entry, dataset=dataset),
