@@ -49,6 +49,12 @@ def test_the_commitment_opens_to_the_files_that_were_read(issued):
     assert checks(issued)["snapshot"].holds
 
 
+def test_what_a_ledger_vouches_for_needs_no_caution(issued):
+    found = checks(issued)
+    assert found.keys() >= {"chain", "ledger row", "authority", "snapshot", "latest version"}
+    assert all(each.holds and not each.caution for each in found.values())
+
+
 def test_two_releases_of_one_snapshot_never_have_the_same_commitment(issued, tmp_path):
     other = again(issued.clinic, tmp_path / "other", request="another")
     one, two = (
