@@ -1,9 +1,11 @@
 """Single parts of a ledger at their edges."""
 
 import io
+import json
 import os
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,12 +18,17 @@ from confide.budget.chain.chain import SignedHead
 from confide.budget.chain.readings import Moment, Readings
 from confide.budget.chain.signatures import read_frame, workers_here, write_frame
 from confide.budget.growth import Growth, Step
+from confide.budget.integrity.anchor import Anchor
 from confide.budget.integrity.anchor_line import _are_known
 from confide.budget.integrity.export import unlike
+from confide.budget.integrity.inspection import inspect
 from confide.budget.integrity.lost_rows import Branch, _lineages
-from confide.budget.ledger import Caps
+from confide.budget.journal import Journal
+from confide.budget.ledger import PART, Caps
+from confide.budget.ledger_reading import LedgerReading
 from confide.budget.plan_text import plan_in
-from confide.budget.policy.counters import Occasion
+from confide.budget.policy.counters import ROLLING, Occasion
+from confide.budget.stores.postgres_store import PostgresStore
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.submission import Asked, Submission
 from confide.errors import (
@@ -34,7 +41,18 @@ from confide.errors import (
 from confide.privacy.amount import Amount
 from confide.privacy.unit import Entity
 from ledger_policies import cap, policy, uncapped
-from ledgers import LINEAGE, TENTH, HandClock, open_ledger, released, request, terms
+from ledgers import (
+    LINEAGE,
+    TENTH,
+    HandClock,
+    SiteKey,
+    amount_of,
+    open_ledger,
+    open_store,
+    released,
+    request,
+    terms,
+)
 
 
 def test_terms_are_fixed_once_anything_was_charged_or_a_policy_holds():
@@ -236,3 +254,78 @@ def test_half_a_row_of_a_transaction_that_failed_is_forgotten_with_it(tmp_path):
     assert journal._half is False
     assert ledger.head() == head
     ledger.close()
+
+
+def test_a_request_has_no_key_of_a_part_unless_it_is_one():
+    whole = request(key="k")
+    with pytest.raises(InvalidParameterError, match="request_key without"):
+        replace(whole, request_key=f"k{PART}2")
+    part = replace(
+        whole,
+        request_key=f"k{PART}2",
+        amount=Amount(nano=0),
+        step=Step(question="f" * 64, start=1, stop=2, continues=1),
+    )
+    assert part.request_key == f"k{PART}2"
+
+
+@pytest.mark.parametrize(("has_left", "over"), [(False, ""), (True, ROLLING)])
+def test_a_rolling_window_is_over_once_a_charge_has_left_it(has_left, over):
+    rolling = SimpleNamespace(has_left=lambda _: has_left)
+    for kind, found in ((ROLLING, over), ("lifetime", "")):
+        account = SimpleNamespace(caps=(SimpleNamespace(kind=kind),), policy=None, rolling=rolling)
+        assert Account.window_over(account, Occasion(year=2027)) == found
+
+
+def test_growths_are_told_those_that_ended_too():
+    ended = Growth(opened=1, lineage=LINEAGE, question="q", closed="its window is over")
+    assert LedgerReading._in_window(SimpleNamespace(), ended) is ended
+
+
+@pytest.mark.parametrize("known", ["", "l1", "l2"])
+def test_the_ledger_that_is_durable_is_noted_beside_it_once(known):
+    begun = []
+    site = SimpleNamespace(ledger=known, begun=begun.append)
+    book = SimpleNamespace(identity=SimpleNamespace(ledger="l1"))
+    Journal._remember(SimpleNamespace(book=book, _site=site))
+    assert begun == ([] if known == "l1" else ["l1"])
+
+
+def test_lines_that_are_not_signed_may_hide_lost_rows_where_nothing_else_is_found(tmp_path):
+    ledger = open_ledger(tmp_path)
+    ledger.register(terms())
+    released(ledger, "k", b"answer")
+    ledger.close()
+    anchor = tmp_path / "anchor"
+    first, *others = anchor.read_text().splitlines()
+    told = json.loads(first)
+    name = next(name for name in told if "sig" in name)
+    told[name] = "0" * len(told[name])
+    key = SiteKey()
+
+    def found(lines):
+        anchor.write_text("\n".join(lines) + "\n")
+        store = open_store(tmp_path)
+        store.begin()
+        asked = {"anchor": Anchor(anchor), "public_key": key.public_key.hex()}
+        made = inspect(store, **asked, recompute=amount_of, signer=key)
+        store.rollback()
+        store.close()
+        return bool(made.unsigned), made.differences, made.lost, made.may_lack
+
+    assert found([first, *others]) == (False, [], (), False)
+    assert found([json.dumps(told), *others]) == (True, [], (), True)
+
+
+def test_a_host_waits_for_every_other_one_before_it_looks_which_tables_there_are():
+    steps = []
+
+    def done(name, value=None):
+        return lambda *_: steps.append(name) or value
+
+    store = object.__new__(PostgresStore)
+    store.schema, store._lock, store._version = "s", done("wait"), done("look", 3)
+    calls = {name: done(name) for name in ("begin", "run_script", "rollback")}
+    store._session = SimpleNamespace(**calls, denied=PermissionError, failures=OSError)
+    store._apply("CREATE TABLE t (n integer)", number=3)
+    assert steps == ["begin", "wait", "look", "rollback"]

@@ -109,6 +109,21 @@ def test_a_step_is_limited_as_a_whole_and_of_classes_in_each_direction(kind, lon
     assert told == pytest.approx(2.0)
 
 
+def test_an_estimate_of_classes_is_drawn_to_0_in_as_many_groups_as_contrasts():
+    aggregate = measurement_of(one_of(MultinomialRegression)).aggregate
+    scale = scale_of(aggregate, dataset=HOSPITAL)
+    steps, slopes = Steps(aggregate, scale=scale, sigma=1.0), scale.size - aggregate.intercepts
+    steps.mean = np.ones(scale.size)
+    errors = np.ones(scale.size)
+    errors[aggregate.intercepts :] = np.arange(1.0, slopes + 1) / (2 * slopes)
+    spread = np.diag(errors) - np.eye(scale.size) / 10**4
+    kept = steps._drawn(np.eye(scale.size), spread=spread, noise=0.01)
+    contrasts = kept[aggregate.intercepts :].reshape(aggregate.classes - 1, -1)
+    assert np.allclose(contrasts, contrasts[:, :1])
+    assert (np.diff(contrasts[:, 0]) < 0).all()
+    assert 0 < contrasts[-1, 0] < contrasts[0, 0] < 1
+
+
 def test_a_direction_is_told_as_a_million_times_the_model_at_most():
     def kept(values, random):
         del random

@@ -1,15 +1,20 @@
 """Figures and pages that no release of the clinic has, number for number."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from confide.budget.per_patient.preview import Outcome, Year
 from confide.files.survey.survey import read_survey
+from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.privacy.measure import Measure
 from confide.release.survey.receipts import permanent
 from confide.release.survey.responses import estimate
 from confide.report.charts.left_out_chart import left_out_chart
 from confide.report.charts.membership_chart import Attacked, membership_chart
 from confide.report.pages import survey_page
+from confide.report.wording.survey_words import design
 from kept_texts import assert_kept, chart_text, page_text
 from seeded import SeededEntropy
 
@@ -90,3 +95,20 @@ def test_every_word_of_the_report_of_a_survey_is_the_one_that_was_read(survey, w
 def test_the_figure_of_a_question_has_its_shares_in_per_cent(survey, words, place):
     drawn = survey_page.chart(survey.found[place], words=words)
     assert_kept(f"report/survey-{place}.txt", chart_text(drawn))
+
+
+@pytest.mark.parametrize(("error", "text"), [(0.2, "30"), (0.002, "30.0"), (0.0002, "30.00")])
+def test_shares_of_a_survey_have_decimals_by_the_largest_error(survey, words, error, text):
+    found = survey.found[0]
+    one = replace(found.shares[0], estimate=0.3, standard_error=error)
+    small = replace(found.shares[1], standard_error=1e-9)
+    table = survey_page.table(replace(found, shares=(one, small)), words=words)
+    assert table.rows[0][1] == text
+
+
+def test_a_trusted_curator_errs_by_sampling_and_by_noise_on_two_cells(survey):
+    for each in design(survey.survey):
+        loss = each.question.mechanism.loss()
+        noise = DiscreteLaplace.calibrate(loss, l1=2).standard_deviation()
+        assert each.curator == pytest.approx(math.hypot(each.plain, 1.96 * noise / 1000))
+        assert each.plain < each.curator < each.small

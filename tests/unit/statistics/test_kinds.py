@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from confide.attacks.audit.generated_schema import schema
 from confide.errors import ContractError
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.unit import Entity
 from confide.statistics import kind as module
 from confide.statistics import registry
+from confide.statistics.audited import Worst
 from confide.statistics.registry import KINDS, registered
 
 
@@ -44,6 +48,17 @@ from confide.statistics.registry import KINDS, registered
 def test_a_kind_that_lacks_a_part_is_refused_by_name(kind, part, value):
     with pytest.raises(ContractError, match=f"Kind '{kind.name}' lacks {part}"):
         replace(kind, **{part: value})
+
+
+IN_TABLES = [kind for kind in KINDS if kind.audited().worst is not Worst.NETWORK]
+
+
+@pytest.mark.parametrize("kind", IN_TABLES, ids=lambda kind: kind.name)
+def test_what_the_audit_asks_of_a_kind_can_be_asked(kind):
+    asked = kind.audited()
+    for entity, statistics in ((Entity.PATIENT, asked.patients), (Entity.EVENT, asked.events)):
+        dataset = schema(databases=1, entity=entity, adjacency=Adjacency.ADD_REMOVE)
+        assert all(each.questions(dataset) for each in statistics)
 
 
 def test_a_spec_that_estimates_nothing_is_refused():

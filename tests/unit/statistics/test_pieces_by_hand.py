@@ -21,7 +21,15 @@ from confide.plans.mechanisms import threshold
 from confide.plans.rounds.score_bins import SCORE_BINS, SHARES
 from confide.privacy.unit import Entity
 from confide.report.charts.chart import figure
-from confide.statistics import AreaRate, Count, Hierarchy, KeySelection, Proportion, Quantiles
+from confide.statistics import (
+    AreaRate,
+    Count,
+    Hierarchy,
+    KeySelection,
+    Proportion,
+    Quantiles,
+    RunningCounts,
+)
 from confide.statistics.area_rate.spec import Denominator
 from confide.statistics.count.spec import _laplace_posterior
 from confide.statistics.data_quality.spec import DataQuality
@@ -43,7 +51,7 @@ from confide.statistics.survival.comparison import log_hazard_ratio
 from confide.statistics.survival.curves import restricted_mean
 from confide.statistics.survival.shown import _solved, _tail
 from confide.statistics.survival.survival import Method
-from confide.statistics.survival.table import LEAST_AT_RISK, ExitTable
+from confide.statistics.survival.table import ExitTable
 from confide.statistics.table_one.selected import DifferencePair
 from confide.statistics.top_category.section import TopCategorySection
 from confide.tables.bound_contributions import OneEvent
@@ -337,14 +345,16 @@ def test_a_table_of_data_quality_has_the_names_of_fields_and_groups_in_front(by,
 def test_a_selection_of_keys_tells_how_likely_a_key_of_its_threshold_and_of_twice_as_many_is():
     asked = next(each for each in cohorts.every_statistic() if isinstance(each, KeySelection))
     (measurement,) = cohorts.plan_of((asked,), dataset=HOSPITAL).measurements
-    law = threshold(measurement.mechanism)
-    told = asked.forecast({"keys": law}, dataset=HOSPITAL, level=Fraction(19, 20)).notes
-    tau = law.threshold()
-    assert told[1:] == tuple(
-        f"a key of {times * tau} patients appears with probability "
-        f"{law.chance_of_release(times * tau):.{times + 1}f}"
-        for times in (1, 2)
-    )
+    rule = threshold(measurement.mechanism)
+    for law in (rule, replace(rule, delta=Fraction(1, 10))):
+        told = asked.forecast({"keys": law}, dataset=HOSPITAL, level=Fraction(19, 20)).notes
+        tau = law.threshold()
+        assert told[1:] == tuple(
+            f"a key of {times * tau} patients appears with probability "
+            f"{law.chance_of_release(times * tau):.{times + 1}f}"
+            for times in (1, 2)
+        )
+    assert law.chance_of_release(2 * tau) < law.chance_of_release(3 * tau) - 0.001
 
 
 def test_a_histogram_of_two_groupings_has_a_figure():
@@ -355,14 +365,15 @@ def test_a_histogram_of_two_groupings_has_a_figure():
     assert drawn.title in str(drawn.chart.to_dict()["title"])
 
 
-def test_every_bin_before_the_horizon_has_a_margin_over_its_threshold():
-    table = ExitTable(
-        exits=np.array([[[10.0, 5.0], [20.0, 5.0], [0.0, 960.0]]] * 2),
-        edges=np.array([0, 10, 20]),
-        noise=Component(variance=4.0),
+def test_of_many_running_counts_those_that_are_largest_at_the_end_are_drawn():
+    asked = next(each for each in cohorts.every_statistic() if isinstance(each, RunningCounts))
+    release = cohorts.release_of(cohorts.plan_of((asked,), dataset=HOSPITAL))
+    names = [f"ward {number}" for number in range(9)]
+    found = tuple(
+        replace(each, key=(name, *each.key), value=1_000.0 * (place + 1))
+        for place, name in enumerate(names)
+        for each in release.estimates
     )
-    found = table.margin()
-    assert found.shape == (2, 2)
-    assert (found[:, 0] * np.sqrt(table.risk_noise()[0])).tolist() == pytest.approx(
-        (1000 - np.maximum(LEAST_AT_RISK * np.sqrt(table.risk_noise()[0]), 1)).repeat(2).tolist()
-    )
+    drawn = figure(replace(release, estimates=found), asked, words=load_words("en"))
+    shown = {name for name in names if name in str(drawn.chart.to_dict())}
+    assert shown == set(names[-5:])

@@ -1,13 +1,22 @@
 """Single parts of the store of per-patient budgets at their edges."""
 
-import numpy as np
+from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
+from confide.budget.entry import State
+from confide.budget.per_patient.admitted import Admitted
+from confide.budget.per_patient.met_anew import MOST
 from confide.budget.per_patient.people import UNKNOWN, Forgetting, People
 from confide.budget.per_patient.roster import keep_roster, read_roster, roster_of
 from confide.budget.per_patient.store_folder import stores_of
+from confide.budget.per_patient.tally import LOWEST
 from confide.budget.per_patient.withdrawn import SUFFIX, put_lists_back
-from confide.privacy.amount import NANO
+from confide.errors import LedgerFrozenError
+from confide.privacy.amount import NANO, Amount
 from confide.privacy.individual import FEMTO, CapWindow
+from confide.privacy.individual import MOST as LARGEST_CAP
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site, identities
 
@@ -23,6 +32,51 @@ def test_who_is_forgotten_has_no_number_in_the_same_process_either(tmp_path):
     left = Forgetting(identities=identities(3)[1:2], lists=frozenset({"t"}), row=2)
     people.forget(left, seen=frozenset)
     assert people.numbers(identities(3)).tolist() == [0, UNKNOWN, 2]
+
+
+def test_a_new_segment_forgot_no_list_that_one_before_it_knows_not(tmp_path):
+    here = people_of(tmp_path, count=3)
+    there = People(tmp_path / "people", lineage=LINEAGE, key=KEY)
+    left = Forgetting(identities=identities(3)[1:2], lists=frozenset({"t"}), row=2)
+    there.forget(left, seen=frozenset)
+    here.refresh()
+    here.met(identities(5), after=3)  # it does not know the list yet
+    last = People(tmp_path / "people", lineage=LINEAGE, key=KEY)
+    last.met(identities(7), after=4)
+    assert [each.forgot for each in last.segments()] == [{"t"}, set(), set()]
+
+
+def test_a_release_is_admitted_with_the_patients_of_the_folder_as_it_is(tmp_path):
+    site = Site(tmp_path / "site")
+    site.release("a", [0, 1], [FEMTO // 4, 1])
+    (folder,) = (tmp_path / "site/patients").glob("*/people")
+    there = People(folder, lineage=LINEAGE, key=site.store._key)
+    left = Forgetting(identities=identities(2)[1:2], lists=frozenset(), row=2)
+    there.forget(left, seen=frozenset)
+    assert site.store._people.is_of_before
+    held = site.reserve("b", nano=NANO)
+    site.begin(held)
+    assert not site.store._people.is_of_before
+    site.close()
+
+
+def entry(number, *, filtered=True, nano=1, state=State.READING):
+    return SimpleNamespace(
+        number=number, filtered=filtered, amount=Amount(nano=nano), state=state, at="", hash="h"
+    )
+
+
+def test_nothing_is_decided_beside_an_entry_that_is_decided_elsewhere(tmp_path):
+    admitted = Admitted(folder=tmp_path, key=KEY)
+    free = (entry(1, filtered=False), entry(2, nano=0), entry(3, state=State.RESERVED))
+    admitted.require_all(free)
+    with pytest.raises(LedgerFrozenError, match=r"Entry 4 is under way .* in another folder"):
+        admitted.require_all((*free, entry(4)))
+
+
+def test_what_is_taken_to_be_paid_is_more_than_any_cap_and_twice_it_fits_a_vector():
+    assert LARGEST_CAP * FEMTO < MOST
+    assert 2 * MOST <= -LOWEST
 
 
 def test_a_folder_whose_files_are_others_by_now_is_of_before(tmp_path):

@@ -1,7 +1,9 @@
 """Single functions of models in rounds, against what is worked out by hand."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ from confide.plans.rounds.model_estimates import (
     Published,
     forecast_of,
 )
-from confide.plans.rounds.model_fit import ModelFit, dispersion
+from confide.plans.rounds.model_fit import ModelFit, _far, dispersion
 from confide.plans.rounds.score_bins import SHARES, _one, deviates
 from confide.plans.rounds.shrinkage import pooled
 from confide.plans.rounds.whitening import Whitened, possible, whitened
@@ -271,3 +273,13 @@ def test_answers_are_cut_to_twice_what_rows_can_add_up_to_and_ten_deviations_of_
     assert cut[late - 1] == 1e30  # of curvature and spread
     assert cut[late] == pytest.approx(most * SCALE.gradients[-1] + 70)
     assert np.array_equal(possible(-wild, rows=100.0, scale=SCALE, sigma=7.0), -cut)
+
+
+def test_curvature_is_too_far_from_where_the_first_late_gradient_was_asked_for():
+    whole = np.eye(len(terms(AGGREGATE, dataset=HOSPITAL)))
+    walked = walk_of(whole, curvature=whole, spread=whole)
+    assert not _far(walked, aggregate=AGGREGATE)
+    near, away = np.zeros(len(whole)), np.full(len(whole), 2.0)
+    for asked, is_far in (((near, away), False), ((away, near), True)):
+        of = replace(walked, evidence=SimpleNamespace(asked=np.array(asked)))
+        assert _far(of, aggregate=AGGREGATE) is is_far

@@ -10,11 +10,13 @@ from confide.errors import UnsupportedError, VerificationError
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Study, Superseded
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import require_statable
 from confide.release.certificate.cuts import cut_notes_of
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.form_check import _null, read_form
+from confide.release.certificate.in_words import in_words
 from confide.release.certificate.limits import limits
 from confide.release.certificate.lines import differences
 from confide.release.certificate.query_words import bounds_text
@@ -47,6 +49,15 @@ def test_a_house_rule_says_its_mistakes_on_counts_alone():
     assert found.rule is HouseRule.CMS
     assert found.noisy_file is NoisyFile.PUBLISHED
     assert house_rule(replace(asked, study=Study(id="s"))) is None
+
+
+@pytest.mark.parametrize("measure", Measure)
+def test_a_pure_promise_has_no_exceptions_and_any_other_has(measure):
+    asked = [Ask(statistic=BY_SEX)]
+    of = dataset(measure=measure)
+    made = make_plan(asked, study=Study(id="s"), dataset=of, nano=10**9)
+    said = in_words(made)["en"]
+    assert ("but for outputs of total probability" in said) is (measure is not Measure.PURE)
 
 
 def test_what_is_null_is_named_by_its_line_however_deep_it_stands():

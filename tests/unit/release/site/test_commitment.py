@@ -24,7 +24,7 @@ def issued(tmp_path_factory):
     return issue(tmp_path_factory.mktemp("committed"))
 
 
-def checks(issued, certificate=None):
+def checks(issued, certificate=None, *, folder=None):
     with open_ledger(issued.clinic.dataset) as (ledger, declared):
         return {
             each.name: each
@@ -32,7 +32,7 @@ def checks(issued, certificate=None):
                 certificate or issued.certificate,
                 ledger=ledger,
                 lineage="clinic",
-                folder=declared.base / WORKSPACE,
+                folder=folder or declared.base / WORKSPACE,
                 state=state_of(declared.source, base=declared.base, dataset=declared.dataset),
             )
         }
@@ -47,6 +47,12 @@ def test_the_commitment_opens_to_the_files_that_were_read(issued):
     bare = json.dumps(named, separators=(",", ":")).encode()
     assert opening.snapshot == hashlib.sha256(bare).digest()
     assert checks(issued)["snapshot"].holds
+
+
+def test_what_a_ledger_vouches_for_needs_no_caution(issued):
+    found = checks(issued)
+    assert found.keys() >= {"chain", "ledger row", "authority", "snapshot", "latest version"}
+    assert all(each.holds and not each.caution for each in found.values())
 
 
 def test_two_releases_of_one_snapshot_never_have_the_same_commitment(issued, tmp_path):
@@ -74,6 +80,14 @@ def test_neither_nonce_nor_digest_is_published_or_reaches_the_ledger(issued):
 def test_what_the_steward_keeps_is_for_the_steward_alone(issued):
     for name in (module.OPENINGS, module.DIGESTS):
         assert (issued.secrets / name).stat().st_mode & 0o077 == 0
+
+
+def test_a_commitment_whose_opening_was_lost_is_told_and_not_held_against_a_release(
+    issued, tmp_path
+):
+    found = checks(issued, folder=tmp_path)["snapshot"]
+    assert found.holds
+    assert "put back a backup" in found.detail
 
 
 def test_a_second_nonce_for_one_release_is_refused(issued):

@@ -42,6 +42,13 @@ def test_a_circle_of_causes_ends(tmp_path):
     assert incidents(tmp_path / "log")[0].kinds == ("ValueError", "KeyError")
 
 
+def test_a_log_has_room_for_a_thousand_failures(tmp_path):
+    log = tmp_path / "incidents.log"
+    log.write_bytes(b" " * 4_000_000)
+    write_incident(log, "next", caught())
+    assert not older(log).exists()
+
+
 def test_a_full_log_begins_anew_beside_the_older_one(tmp_path, monkeypatch):
     log = tmp_path / "incidents.log"
     assert incidents(log) == ()

@@ -6,6 +6,7 @@ from confide.budget.chain.chain import is_valid
 from confide.errors import ContractError
 from confide.release.site.keys import (
     OLD,
+    PUBLIC,
     make_person_key,
     make_signing_key,
     read_person_key,
@@ -31,6 +32,17 @@ def test_another_process_is_handed_the_private_key_that_signs_alike(tmp_path):
     other = ed25519.Ed25519PrivateKey.from_private_bytes(key.secret())
     assert other.sign(b"head") == key.sign(b"head")
     assert is_valid(key.public_key.hex(), message=b"head", signature=key.sign(b"head").hex())
+
+
+def test_the_public_half_of_a_signing_key_stands_beside_it_and_is_made_again_where_it_is_lost(
+    tmp_path,
+):
+    make_signing_key(tmp_path)
+    said = (tmp_path / PUBLIC).read_text()
+    assert said == f"{read_signing_key(tmp_path).name}\n"
+    (tmp_path / PUBLIC).unlink()
+    make_signing_key(tmp_path)
+    assert (tmp_path / PUBLIC).read_text() == said
 
 
 def test_names_of_retired_keys_that_are_damaged_are_refused_in_words(tmp_path):

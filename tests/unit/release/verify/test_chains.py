@@ -21,7 +21,7 @@ from confide.release.verify.against_chain import (
     _unlinked,
     read_chain,
 )
-from confide.release.verify.against_ledger import payload_of, why_no_payload
+from confide.release.verify.against_ledger import ledger_checks, payload_of, why_no_payload
 from confide.release.verify.against_sources import (
     _charged,
     _entry_problem,
@@ -32,6 +32,7 @@ from confide.release.verify.against_sources import (
 from confide.release.verify.compare import _shown, _versions
 from confide.release.verify.versions import versions, versions_text
 from confide.release.verify.withheld import _repeats, withheld_in_rows
+from confide.rows.sources.fingerprint import SourceState
 
 SHA = "a" * 64
 
@@ -242,6 +243,24 @@ def test_a_ledger_that_went_on_without_an_answer_says_so():
     assert lost_in_ledger(None, **named, ledger=ledger).whole is False
     entry.payload_sha256 = SHA
     assert lost_in_ledger(entry, **named, ledger=ledger) is None
+
+
+def test_a_release_of_which_the_ledger_lost_its_rows_holds_with_a_caution(tmp_path):
+    rows = chain(asked(), {**WENT_ON, "lost": [SHA], "burned": []})
+    ledger = Kept(rows)
+    ledger.verify_chain = lambda: None
+    ledger.entries = lambda lineage: ()  # noqa: ARG005
+    certificate = {"data": {}, "accounting": {"entry": 9, "hash": SHA}}
+    state = SourceState.of([])
+    found = {
+        each.name: each
+        for each in ledger_checks(
+            certificate, ledger=ledger, lineage="clinic", folder=tmp_path, state=state
+        )
+    }
+    row = found["ledger row"]
+    assert (row.holds, row.caution, "its rows were lost" in row.detail) == (True, True, True)
+    assert found["snapshot"].holds
 
 
 def test_a_source_is_an_entry_of_the_ledger_or_one_that_it_lost():

@@ -64,6 +64,13 @@ def test_every_item_of_tripod_ai_has_a_heading_and_a_text(releases):
     assert not re.search(r"^### .+\n+#", card, re.MULTILINE)
 
 
+def test_what_a_person_is_asked_stands_on_lines_of_its_own(releases):
+    lines = model_card(releases[0], words=WORDS).splitlines()
+    asked = [n for n, line in enumerate(lines) if line.startswith("**To be filled in by a person")]
+    assert asked
+    assert [lines[n - 1] for n in asked] == [""] * len(asked)
+
+
 def test_what_only_people_know_is_marked_and_nothing_else_is(releases):
     card = model_card(releases[0], words=WORDS)
     asked = card.count("**To be filled in by a person:**")

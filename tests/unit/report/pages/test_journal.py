@@ -38,8 +38,10 @@ def test_a_word_document_has_every_table_with_its_numbers(release, words, tmp_pa
     docx = pytest.importorskip("docx")
     file = tmp_path / "tables.docx"
     file.write_bytes(word_document(release, words=words))
-    tables = docx.Document(file).tables
-    assert len(tables) == len(release.plan.statistics)
+    document = docx.Document(file)
+    tables, headings = document.tables, [p for p in document.paragraphs if "Head" in p.style.name]
+    assert len(tables) == len(headings) == len(release.plan.statistics)
+    assert {heading.style.name for heading in headings} == {"Heading 2"}  # below a paper's sections
     for statistic, table in zip(release.plan.statistics, tables, strict=True):
         shown = laid_out(release, statistic, words=words)
         cells = [tuple(cell.text for cell in row.cells) for row in table.rows]

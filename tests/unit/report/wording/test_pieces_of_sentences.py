@@ -10,11 +10,13 @@ import pytest
 
 import cohorts
 import legal_papers as papers
+from confide.budget.entry import StoredRelease
 from confide.budget.policy.windows import span
 from confide.drawing.cells import cells_of
 from confide.drawing.quantities import intervals_text
 from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.privacy.loss import PureDP
+from confide.release.certificate.certificate import Issuer
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.parts import FactPart, SpendPart
 from confide.report.charts.chart import figure
@@ -27,6 +29,7 @@ from confide.report.pages.first_page import _bar, first_page
 from confide.report.pages.journal import word_document
 from confide.report.policy.policy_planned import _falls_in
 from confide.report.policy.policy_words import _exact
+from confide.report.release import certified
 from confide.report.wording.bounding import _rows_of, kept_text
 from confide.report.wording.describe import title_of
 from confide.report.wording.explain import _loss, explain_plan
@@ -140,6 +143,15 @@ def test_codes_that_a_row_has_or_has_not_are_told(words):
     for name, said in told.items():
         parts = {"column": "kind", "codes": "a or b", "table": "person"}
         assert said == [words.say(f"bounded.{name}", **parts), *_rows_of(person, words=words)]
+
+
+@pytest.mark.parametrize("outlines", [None, {("person", "region"): "shapes"}])
+def test_a_release_keeps_the_outlines_of_areas_that_it_is_given(outlines):
+    noisy = released(COUNT).noisy
+    stored = StoredRelease(entry=cohorts.entry_of(noisy), payload=noisy.payload())
+    issuer = Issuer(organisation="North Hospital", contact="")
+    made = certified(stored, issuer=issuer, signer=cohorts.signing_key(), outlines=outlines)
+    assert made.outlines == (outlines or {})
 
 
 def test_a_release_without_a_statistic_says_so():

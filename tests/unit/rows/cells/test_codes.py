@@ -2,7 +2,8 @@
 
 import pytest
 
-from confide.rows.cells.clean import MOST_CASES, listed
+from confide.rows.cells.build import own
+from confide.rows.cells.clean import MOST_CASES, listed, parsed
 from confide.rows.cells.code_texts import _integer
 from confide.rows.cells.physical import Physical, octets_for, octets_of
 from rows_world import category
@@ -31,3 +32,10 @@ def test_numbers_of_an_unknown_type_have_the_most_bytes():
 
 def test_decimals_are_kept_in_as_few_bytes_as_hold_their_digits():
     assert [octets_for(digits) for digits in (4, 5, 9, 10, 18, 19)] == [2, 4, 4, 8, 8, 16]
+
+
+def test_a_category_of_integers_is_compared_as_a_number_and_any_other_as_text():
+    code, cell = category("c", {"1": 0}, 1), own("c")
+    assert parsed(cell, column=code, physical=Physical.INTEGER) is cell
+    for physical in (Physical.TEXT, Physical.REAL):
+        assert "AS TEXT" in parsed(cell, column=code, physical=physical).sql("duckdb")

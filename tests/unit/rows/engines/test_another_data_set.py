@@ -7,7 +7,11 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import ContractError
+from confide.privacy.unit import Entity
+from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engines.duckdb import open_engine
+from confide.rows.engines.examine import findings, narrowing
+from confide.tables.by_code import Accepted
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY, dataset, number
@@ -18,13 +22,13 @@ VISITS, STAYS = (
 OF = dataset(tables=(VISITS, STAYS), per_patient=())
 
 
-def opened(*, visits, stays):
+def opened(*, visits, stays, of=OF, **more):
     frames = {
-        "visits": pa.table({"pid": visits, "stay": [2]}),
-        "stays": pa.table({"pid": stays, "stay": [2]}),
+        "visits": pa.table({"pid": visits, "stay": [2] * len(visits)}),
+        "stays": pa.table({"pid": stays, "stay": [2] * len(stays)}),
     }
     source = Source(kind=SourceKind.FRAMES)
-    return open_engine(source, base=Path(), dataset=OF, hash_key=KEY, frames=frames)
+    return open_engine(source, base=Path(), dataset=of, hash_key=KEY, frames=frames, **more)
 
 
 def test_records_of_another_data_set_are_refused():
@@ -52,3 +56,28 @@ def test_ids_that_are_numbers_in_one_table_and_text_in_another_are_told(visits, 
         said = engine._layout.remarks_on_ids(OF)
         assert len(said) == told
         assert all("numbers in 'visits' and text in 'stays'" in each for each in said)
+
+
+def test_rows_of_who_withdrew_consent_are_in_no_count_of_rows():
+    with opened(visits=[1, 1, 2, 3], stays=[1]) as engine:
+        ((high, low),) = engine.identities(["1"])
+    hashed = f"{high % 2**64:016x}{low % 2**64:016x}"
+    with opened(visits=[1, 1, 2, 3], stays=[1], withdrawn=[hashed]) as engine:
+        counted = [narrowing(each, scope=engine.scope, run=engine.run) for each in (VISITS, STAYS)]
+    assert counted == [(2, 2, 2), (0, 0, 0)]
+
+
+@pytest.mark.parametrize(("code", "is_told"), [("2", False), ("3", True)])
+def test_a_table_no_row_of_which_has_its_codes_is_told(code, is_told):
+    only = replace(VISITS, only=(Accepted(source="stay", codes=(code,)),))
+    of = dataset(tables=(only, STAYS), per_patient=())
+    with opened(visits=[1], stays=[1], of=of) as engine:
+        said = findings(of, layout=engine.scope.layout, run=engine.run)
+    assert ("Table 'visits': no row has one of its codes." in said) is is_told
+
+
+def test_ids_of_hospitals_name_nobody_who_could_withdraw():
+    hospitals = replace(OF, unit=replace(OF.unit, entity=Entity.HOSPITAL))
+    of_whom = Layout(tables={}, ids=Ids.TEXT, withdrawn=True)
+    with pytest.raises(ContractError, match="ids are those of hospitals"):
+        of_whom.persons_of(VISITS, dataset=hospitals)

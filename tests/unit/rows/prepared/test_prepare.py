@@ -14,17 +14,17 @@ import pytest
 import rows_world
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows.copies.copies import UseCopies
+from confide.rows.copies.copies import Copies, UseCopies
 from confide.rows.copies.manifest import MANIFEST, read_manifest
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared import build
-from confide.tables.aggregates.value import Ones
+from confide.tables.aggregates.value import Ones, Plain
 from confide.tables.bound_contributions import OneEvent, RowBound
 from confide.tables.filter import IsIn
 from confide.tables.source import Source, SourceKind
 from contracts.engine_contract import exact
 from contracts.test_prepared_engine import opened, preparation, written
-from rows_world import Database, ask, col, number, random_database
+from rows_world import Database, ask, col, number, random_database, val
 
 TESTS = Path(__file__).parents[3]
 
@@ -220,7 +220,10 @@ def test_events_as_unit_have_copies_without_persons(tmp_path):
     of = dataset(entity=Entity.EVENT, per_patient=())
     events = random_database(6).frames["events"].drop(["pid"])
     work = preparation(written(tmp_path, Database(frames={"events": events})), of)
-    assert work.prepare().patients == ""
+    manifest = work.prepare()
+    assert manifest.patients == ""
+    for each in manifest.facts:
+        assert (each.patients, each.most_rows, each.repeated, each.complete) == (0, 0, 0, 0)
     assert work.differing() == ()
     with opened(tmp_path, of, copying=UseCopies(folder=work.folder)) as engine:
         assert exact(engine, [ask(value=Ones(), bounds=OneEvent())], of) == ((events.num_rows,),)
@@ -266,6 +269,33 @@ def test_a_copy_out_of_order_is_refused_not_answered(folder):
         pytest.raises(EngineError, match="not enforced"),
     ):
         engine.aggregate((filtered,), dataset=of)
+
+
+def test_the_first_row_of_a_patient_is_that_of_the_source(folder):
+    first = rows_world.dataset().value("first")
+    of = dataset(per_patient=(replace(first, column="pressure"),))
+    asked = [ask("person", value=Plain(of=val("first")), bounds=RowBound(max_rows=1))]
+    work = preparation(folder, of)
+    work.prepare()
+    with opened(folder, of) as engine:
+        there = exact(engine, asked, of)
+    with opened(folder, of, copying=UseCopies(folder=work.folder)) as engine:
+        assert exact(engine, asked, of) == there
+
+
+@pytest.mark.mutant
+def test_a_rank_too_many_of_a_copy_is_refused(folder, monkeypatch):
+    of, first_rows = dataset(), Copies.first_rows
+    work = preparation(folder, of)
+    work.prepare()
+    monkeypatch.setattr(
+        Copies, "first_rows", lambda self, table, *, most: first_rows(self, table, most=most + 1)
+    )
+    with (
+        opened(folder, of, copying=UseCopies(folder=work.folder)) as engine,
+        pytest.raises(EngineError, match="not enforced"),
+    ):
+        engine.aggregate((ask(bounds=RowBound(max_rows=1)),), dataset=of)
 
 
 def test_texts_are_numbered_as_they_sort_and_rows_hold_the_number(folder):

@@ -1,5 +1,6 @@
 """Sums by person are refused where they keep too much or their persons were numbered anew."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import duckdb
@@ -7,15 +8,18 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from confide.errors import EngineError
+from confide.errors import ContractError, EngineError
 from confide.plans.pricing.individual import Norm, Rate
 from confide.rows.cells.bounding import MOST_IN_CELL, MOST_ROWS, OUT_OF_ORDER, limits
 from confide.rows.cells.build import HUGEINT, num, own
+from confide.rows.cells.layout import Ids, Layout
 from confide.rows.relational.norms import _rated
+from confide.rows.relational.person_rows import _at_end
 from confide.rows.relational.person_sums import PersonSums, _guard, _numbered
 from confide.rows.relational.running import RUNNING
 from confide.rows.relational.summand import NARROW, wide
 from confide.rows.relational.sums import _cells
+from confide.rows.relational.table_rows import Scope
 from confide.tables.aggregates.square_root import coefficients
 from confide.tables.bound_contributions import CellBound, RowBound
 from rows_world import ask, col, dataset
@@ -127,3 +131,20 @@ def test_a_period_weighs_the_sum_of_what_it_adds_to_later_ones():
 def test_few_cells_are_ordered_by_their_number_alone():
     scope = SimpleNamespace(dataset=dataset(), copies=None)
     assert _cells(ask(axes=[col("pressure")]), scope=scope).limbs == (own("cell"),)
+
+
+def scope_of(of):
+    return Scope(dataset=of, layout=Layout(tables={}, ids=Ids.TEXT))
+
+
+@pytest.mark.parametrize(("before", "is_date"), [("first a", True), ("how many", False)])
+def test_rows_before_a_value_are_those_before_a_date(before, is_date):
+    of = dataset()
+    last = replace(of.value("pressure before"), before=before)
+    scope = scope_of(of)
+    if is_date:
+        with pytest.raises(ContractError, match="was not found in the source"):
+            _at_end(scope, last)
+        return
+    with pytest.raises(ContractError, match=f"Per-patient value '{before}' is not a date"):
+        _at_end(scope, last)

@@ -12,6 +12,9 @@ import pytest
 import confide
 from confide.errors import ContractError
 from confide.rows.sources import arrow_cells
+from confide.rows.sources.frames import _with_types
+from confide.tables.schema import Table
+from rows_world import category, number
 
 DATASET = """\
 dataset: {id: t, lineage: t, snapshot: "1"}
@@ -315,3 +318,14 @@ def test_a_flag_is_a_code_and_a_number_at_a_time_of_python_objects_too(tmp_path,
     found = {each: [e.value for e in release.of(each)] for each in ("codes", "sum", "left")}
     assert found["codes"] == [9, 9]
     assert (found["sum"][0], found["left"][0]) == (9, 0)
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_flag_among_objects_is_a_number_where_one_is_declared(kind):
+    pd = pytest.importorskip("pandas")
+    column = number("x", 0, 10) if kind == "number" else category("x", {"True": 0}, 1)
+    frame = pd.DataFrame({"pid": ["1", "2"], "x": np.array([True, 2.5], object)})
+    table = Table(name="t", source="t", columns=(column,))
+    typed, apart = _with_types(frame, table, wanted={"pid", "x"}, ids={"pid"})
+    assert list(typed["x"]) == (["1", "2.5"] if kind == "number" else ["true", "2.5"])
+    assert apart == {}

@@ -117,3 +117,21 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_cell():
     assert cells.shortened(first) == first
     assert cells.shortened(b"x" * 9) == b""
     assert cells.shortened(b'x",b\n') == b'",b\n'
+
+
+def cut(*chunks, monkeypatch):
+    """What is kept of chunks where a cell may have eight bytes."""
+    monkeypatch.setattr(long_cells, "LONGEST_CELL", 8)
+    cells = QuotedCells(",")
+    return [cells.shortened(chunk) for chunk in chunks]
+
+
+def test_the_quote_that_closes_a_cell_after_a_separator_inside_it_opens_none(monkeypatch):
+    closing = b'b,"\n1,yes\n'
+    kept = [b'1,"a', closing, b"2,yes,long\n", b"3,yes,long\n", b"4,yes\n"]
+    assert cut(*kept, monkeypatch=monkeypatch) == kept
+
+
+def test_a_quote_inside_a_plain_cell_opens_none(monkeypatch):
+    kept = [b"pid,note,\n", b'1,5" wide,x\n', b"2,yes,long\n", b"3,yes,long\n", b"4,yes\n"]
+    assert cut(*kept, monkeypatch=monkeypatch) == kept

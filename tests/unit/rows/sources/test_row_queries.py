@@ -111,6 +111,7 @@ def refusal(path: Path, asked: dict = CODES) -> str:
         (WIDE, [20, 20]),
         ("SELECT pid, lower(note) AS code, n AS x FROM main.wide AS w", [40, 20]),
         (CAPITAL, [20, 20]),
+        ("SELECT pid, json.note AS code, json.n AS x FROM wide AS json", [20, 20]),
         (f"SELECT doc ->> '$.id' AS pid, v5 ->> '$' AS code, '1' AS x FROM docs{WITHIN}", [40, 20]),
         (f"SELECT pid, note{' || trim(note)' * 15} AS code, n AS x FROM wide", [0, 0]),
         (f"{WIDE} WHERE {' AND '.join(['note = trim(note)'] * 15)}", [20, 20]),
