@@ -60,6 +60,11 @@ def test_the_noise_under_the_ceiling_of_its_tier_is_taken(clinic):
     planned = confide("plan", clinic.study, "--json").json
     assert (planned["road"]["noise"], planned["approval"]["admitted"]) == ("Laplace", True)
     assert "ceiling" in planned["road"]["text"]
+    ledger = clinic.folder / ".confide" / "ledger.sqlite"
+    ledger.chmod(0o644)  # one that others may read is not opened
+    alone = confide("plan", clinic.study, "--json").json
+    assert (alone["road"]["noise"], bool(alone["unknown"])) == ("Laplace", True)
+    ledger.chmod(0o600)
     assert run(clinic, "one").code == 0
 
 
