@@ -2,7 +2,9 @@
 
 import pytest
 
+import put_backs
 from confide.budget.integrity import checkpoint
+from confide.privacy.measure import Mixed
 from put_backs import Life
 
 SEEDS = (15, 67, 6, 38, 42)
@@ -26,6 +28,13 @@ def test_no_counter_is_ever_below_what_was_granted_whatever_anchors_are_put_back
 @pytest.mark.parametrize("seed", MIXED_SEEDS)
 def test_neither_lane_of_a_mixed_ledger_is_below_what_was_granted(tmp_path, seed):
     assert Life(tmp_path / "ledger", seed, mixed=True, anchors=True).live(acts=100).put_back
+
+
+def test_a_mixed_ledger_of_other_orders_charges_what_let_go_of_lost_rows(tmp_path, monkeypatch):
+    orders = Mixed(atto=10**12, yearly=9, lifetime=9, each=(4, 22))
+    monkeypatch.setattr(put_backs, "MIXED", orders)
+    monkeypatch.setattr(checkpoint, "EVERY", OFTEN)
+    assert Life(tmp_path / "ledger", 5003, mixed=True).live(acts=140).put_back
 
 
 def test_no_counter_is_below_what_was_granted_in_ledgers_that_open_from_checkpoints(

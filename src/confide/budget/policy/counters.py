@@ -247,15 +247,18 @@ def as_kept(cap: HeldCap, *, measure: LedgerMeasure) -> HeldCap:
     """Return a cap on ε as a mixed ledger keeps it: on Σd, too, if it adds up over releases.
 
     Nothing of Σd where the order leaves no room.  In a ledger of one measure it stays as it is.
+
+    *Privacy:* ε is less than a closed lane of pure events holds, or one that is not pure would fit.
     """
     if not isinstance(measure, Mixed) or cap.kind in {RELEASE, DELTA}:
         return cap
+    epsilon = min(cap.units, LARGEST - 1)
     ordered = MixedCap(
-        epsilon=Fraction(cap.units, NANO),
+        epsilon=Fraction(epsilon, NANO),
         delta=Fraction(measure.atto, ATTO),
         order=window_order(cap.kind, measure=measure),
     )
-    return HeldCap(id=cap.id, kind=cap.kind, units=max(0, ordered.budget), epsilon=cap.units)
+    return HeldCap(id=cap.id, kind=cap.kind, units=max(0, ordered.budget), epsilon=epsilon)
 
 
 def leaves_on(day: str) -> str:

@@ -327,6 +327,11 @@ class Policy:
         Raises:
             ContractError: If it says nothing under that measure.
         """
+        if self.mixed and self.measure is Measure.PURE and limit.rho is not None:
+            raise ContractError(
+                "A limit is stated in ρ, and everything is in ε under mixed.",
+                hint='Write {epsilon: "0.5"}; it holds at report-delta.',
+            )
         if self.mixed and limit.odds_factor is not None:
             raise ContractError(
                 "An odds factor bounds no noise but that of ε, and mixed takes both.",

@@ -18,6 +18,7 @@ from importlib import resources
 from typing import Protocol
 
 from confide.budget.accounts.book import Book
+from confide.budget.accounts.counter import Counter
 from confide.budget.chain.chain import GENESIS, Event
 from confide.budget.ledger import Entry
 from confide.regular_file import own_text
@@ -167,10 +168,16 @@ def counters_of(book: Book) -> set[tuple[str, str, int, int | None]]:
 def capped_counters(book: Book, *, lineage: str) -> list[tuple[str, str, int, int | None]]:
     """Return lineage, scope, what it begins with, and cap of every counter of a lineage.
 
-    A counter that is not in the table yet begins with what lost rows may have added to it.
+    A counter that is not in the table yet begins with what lost rows may have added to it.  Of one
+    that is there and let go of it since, as a window of 365 days does, that may be past the cap.
     """
-    counters = book.account(lineage).counters
-    return [(lineage, name, counter.start, counter.cap) for name, counter in counters.items()]
+    counters = book.account(lineage).counters.items()
+    return [(lineage, name, _beginning(counter), counter.cap) for name, counter in counters]
+
+
+def _beginning(counter: Counter) -> int:
+    """Return what a counter begins with; no more than its cap, as the table asks of every row."""
+    return counter.start if counter.cap is None else min(counter.start, counter.cap)
 
 
 def requests_of(book: Book) -> set[tuple[int, str, str, str, str]]:

@@ -5,12 +5,14 @@ patient moves few cells of few questions; Gaussian noise where they move many, a
 many releases less.  So the one with the smaller errors is taken of those that fit into a year as
 often as is declared; of two with the same errors, the one that fits more often; and the one that
 fits under what is left, if it is one alone.  A study that was released with one noise keeps it,
-whatever caps became since: the other would be another charge.
+whatever caps became since: the other would be another charge.  So does one for which approval was
+asked, and one that its policy plans with one noise, while that fits.
 
 *Privacy:* compares forecasts, charges and caps: public facts alone; what was released is on the
 chain.
 """
 
+import enum
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -60,6 +62,16 @@ class Road:
     fits: int
 
 
+class Because(enum.Enum):
+    """Why a road is taken, in the order in which that decides."""
+
+    RELEASED = "it was released so"
+    FITS = "the other does not fit"
+    ASKED = "approval was asked for it"
+    PLANNED = "the policy plans it so"
+    BETTER = "its errors are smaller, or it fits more often"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
     """The road taken, and the other one.
@@ -68,15 +80,13 @@ class Chosen:
         taken: By the rule.
         other: None where the study has no such plan.
         error: Error of the taken one as a share of the other's, on the whole.
-        kept: Whether it was taken because the study was released so.
-        alone: Whether it was taken because the other does not fit under what is left.
+        because: Why.
     """
 
     taken: Road
     other: Road | None = None
     error: float = 1.0
-    kept: bool = False
-    alone: bool = False
+    because: Because = Because.BETTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +95,15 @@ class OnRecord:
 
     Attributes:
         released: Whether it was released, or what grows to it was.
-        fits: Whether it fits under what is left of every cap.
+        fits: Whether it fits under what is left of every cap, and under its tier's ceiling.
+        asked: Whether approval was asked for it, and may still be used.
+        planned: Whether the policy makes room for it with this noise.
     """
 
     released: Callable[[Plan], bool] = lambda _: False
     fits: Callable[[Plan], bool] = lambda _: True
+    asked: Callable[[Plan], bool] = lambda _: False
+    planned: Callable[[Plan], bool] = lambda _: False
 
 
 NO_RECORD = OnRecord()
@@ -133,17 +147,28 @@ def planned_by(
         roads.append(Road(plan=plan, fits=fits_in(year, lanes_of(plan, measure=year.measure))))
     match roads:
         case [one, other]:
-            before = [record.released(each.plan) for each in roads]
-            if before[0] != before[1]:
-                return _chosen(one, other, takes_one=before[0], kept=True)
-            fits = [record.fits(each.plan) for each in roads]
-            if fits[0] != fits[1] and not any(before):
-                return _chosen(one, other, takes_one=fits[0], alone=True)
-            return _better(one, other, releases=year.releases)
+            return _on_record(one, other, record) or _better(one, other, releases=year.releases)
         case [one]:
             return Chosen(taken=one)
         case _:
             raise problem or ContractError("The study has no plan in any measure.")
+
+
+def _on_record(one: Road, other: Road, record: OnRecord) -> Chosen | None:
+    """Return the road of which the ledger says what it does not say of the other; None if none."""
+    says = (
+        (Because.RELEASED, record.released),
+        (Because.FITS, record.fits),
+        (Because.ASKED, record.asked),
+        (Because.PLANNED, record.planned),
+    )
+    for because, holds in says:
+        found = [holds(each.plan) for each in (one, other)]
+        if found[0] != found[1]:
+            return _chosen(one, other, takes_one=found[0], because=because)
+        if because is Because.RELEASED and all(found):
+            return None
+    return None
 
 
 def lanes_of(plan: Priced, *, measure: Mixed) -> InLanes:
@@ -191,11 +216,11 @@ def _better(one: Road, other: Road, *, releases: int) -> Chosen:
 
 
 def _chosen(
-    one: Road, other: Road, *, takes_one: bool, kept: bool = False, alone: bool = False
+    one: Road, other: Road, *, takes_one: bool, because: Because = Because.BETTER
 ) -> Chosen:
     taken, left = (one, other) if takes_one else (other, one)
     error = math.exp(_difference(taken, left))
-    return Chosen(taken=taken, other=left, error=error, kept=kept, alone=alone)
+    return Chosen(taken=taken, other=left, error=error, because=because)
 
 
 def _difference(one: Road, other: Road) -> float:

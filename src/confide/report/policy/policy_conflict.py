@@ -20,6 +20,7 @@ from confide.report.policy.policy_words import (
     error_text,
     exactly,
     notes,
+    planned_in,
     row_text,
     up,
     value_text,
@@ -33,8 +34,7 @@ def refused_parts(solution: Solution, *, words: Words) -> Iterator[Part]:
     policy, found = solution.policy, solution.conflicts
     legal = [cap.id for cap in policy.caps if cap.priority == 1]
     sentences = [words.say_count("policy.not-met", len(found)), *notes(solution, words=words)]
-    if policy.mixed:
-        sentences.insert(1, words.say("policy.planned.neither"))
+    sentences[1:1] = planned_in(policy, words=words, met=False)
     yield Part(sentences=tuple(sentences))
     for conflict in found:
         yield _conflict(conflict, policy=policy, words=words)

@@ -36,7 +36,7 @@ def play_parts(
     yield Part(
         sentences=(
             words.say(f"policy.play.{'feasible' if feasible else 'at-floors'}"),
-            *planned_in(policy, words=words),
+            *planned_in(policy, words=words, met=feasible),
             told,
         )
     )

@@ -93,9 +93,10 @@ def allocation_parts(solution: Solution, *, words: Words) -> tuple[Part, ...]:
     )
 
 
-def planned_in(policy: Policy, *, words: Words) -> tuple[str, ...]:
+def planned_in(policy: Policy, *, words: Words, met: bool = True) -> tuple[str, ...]:
     """Return in what a policy over a mixed ledger is planned; nothing of another."""
-    return (words.say(f"policy.planned.{policy.measure.value}"),) if policy.mixed else ()
+    planned = policy.measure.value if met else "neither"
+    return (words.say(f"policy.planned.{planned}"),) if policy.mixed else ()
 
 
 def error_text(release: PlannedRelease, value: float | Fraction, *, words: Words) -> str:

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 from confide.files.study import DeclaredStudy
 from confide.plans.plan import Plan
-from confide.plans.pricing.roads import Chosen
+from confide.plans.pricing.roads import Because, Chosen
 from confide.privacy.measure import Measure
 
 _NOISE = {Measure.PURE: "Laplace", Measure.ZCDP: "Gaussian"}
+_REASONS = {
+    Because.RELEASED: ", with which it was released: the other would be another charge",
+    Because.FITS: ": it fits under what is left and the ceiling of its tier, the other does not",
+    Because.ASKED: ", with which approval was asked for: the other would be another request",
+    Because.PLANNED: ", with which the policy plans this release",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +46,14 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
     within = "a year" if year.yearly else "the lifetime"
     taken, other = chosen.taken, chosen.other
     noise, fits = _noise(taken.plan), _times(taken.fits)
-    if chosen.kept and other is not None:
-        text = f"{noise} noise, with which it was released: the other would be another charge."
+    if other is not None and chosen.because is not Because.BETTER:
+        text = f"{noise} noise{_REASONS[chosen.because]}"
+        if chosen.because is not Because.RELEASED:
+            text += f"; with {_noise(other.plan)} noise, {_compared(1 / chosen.error)}"
         error = f"{1 / chosen.error:.3g}"
-        return ToldRoad(noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=text)
-    if chosen.alone and other is not None:
-        text = f"{noise} noise: it fits under what is left, and the other does not; with "
-        text += f"{_noise(other.plan)} noise, {_compared(1 / chosen.error)}."
-        error = f"{1 / chosen.error:.3g}"
-        return ToldRoad(noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=text)
+        return ToldRoad(
+            noise=noise, fits=taken.fits, other_fits=other.fits, error=error, text=f"{text}."
+        )
     if other is None:
         text = f"{noise} noise: the study has no form with the other. {fits} fit into {within}."
         return ToldRoad(noise=noise, fits=taken.fits, other_fits=None, error=None, text=text)
