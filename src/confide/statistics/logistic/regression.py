@@ -28,10 +28,15 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.estimates import Estimate, Forecast
+from confide.plans.estimates import PREDICTS_ONLY, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
+from confide.plans.rounds.model_estimates import (
+    Published,
+    forecast_of,
+    label_of,
+    step_of,
+)
 from confide.plans.rounds.wide import TURN_OF_WIDE, wide_fit_is_better, width_ratio
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
@@ -273,7 +278,9 @@ class LogisticRegression(Statistic):
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
             if aggregate.one_look or aggregate.wide:
-                estimates.append(say.predicting(found.model, place, key=(label,), step=step))
+                alone = say.predicting(found.model, place, key=(label,), step=step)
+                only = (PREDICTS_ONLY,) if aggregate.wide and found.model.usable else ()
+                estimates.append(replace(alone, flags=(*alone.flags, *only)))
             else:
                 estimates += say.of_term(
                     found.model, place, key=(label,), step=step, slope=place > 0

@@ -5,8 +5,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from confide.drawing.words import load_words
 from confide.errors import ContractError
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecasts, make_plan
@@ -14,11 +16,14 @@ from confide.plans.pricing.calibrate_to_error import Within
 from confide.plans.rounds.in_turn import ask_in_turn
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
+from confide.report.models.model_card import model_card
+from confide.report.pages.save import contents
 from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import Method
 from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
+from confide.workspace import open_workspace
 from many_terms import ILL, NAMES, TERMS, auc, many_terms, wide_world
 
 AUTO = LogisticRegression(
@@ -122,6 +127,7 @@ def test_a_release_predicts_and_publishes_no_odds_ratio_and_no_interval_of_a_coe
     used = [each for each in estimates if each.quantity == "prediction coefficient"]
     assert len(used) == TERMS + 1
     assert all(each.lower is None and each.standard_error is None for each in used)
+    assert all(each.flags == ("predicts only",) for each in used)
     theta = np.array([each.value for each in used])
     theta[1::2] *= 500  # a number has a half width of 500
     by = {(each.quantity, each.key[0]): each for each in estimates}
@@ -134,6 +140,39 @@ def test_a_release_predicts_and_publishes_no_odds_ratio_and_no_interval_of_a_coe
     weights = by["sum of weights", "all"]
     assert weights.lower < 2_800 * 1.05
     assert weights.upper > 2_800 * 0.7
+
+
+def test_a_page_says_that_the_model_predicts_only_and_never_that_it_was_one_look(tmp_path):
+    rng = np.random.default_rng(3)
+    columns, _, ill = many_terms(1_500, rng)
+    frame = {name: columns[f"e{2 * place}"] for place, name in enumerate(NAMES[:8:2])}
+    frame |= {"pid": np.arange(1_500), "ill": np.where(ill, "yes", "no")}
+    numbers = {"kind": "number", "lower": "0", "upper": "1000"}
+    declared = {
+        "dataset": {"id": "v", "lineage": "v", "snapshot": "1"},
+        "source": {"kind": "frames"},
+        "protects": {"unit": "patient", "id": "pid", "adjacency": "add-remove"},
+        "accounting": {"measure": "zcdp", "delta": "1e-6"},
+        "caps": {"lifetime": {"epsilon": "9"}},
+        "tables": {
+            "people": {
+                "rows-per-patient": 1,
+                "columns": {
+                    **dict.fromkeys(NAMES[:8:2], numbers),
+                    "ill": {"categories": ["no", "yes"]},
+                },
+            }
+        },
+    }
+    asked = {"id": "m", "kind": "logistic-regression", "table": "people"}
+    asked |= {"of": {"ill": ["yes"]}, "covariates": list(NAMES[:8:2]), "expect": {"count": 1_000}}
+    with open_workspace(declared, frames={"people": pa.table(frame)}, folder=tmp_path) as ws:
+        release = ws.release(ws.plan(asked, epsilon="1"))
+    words = load_words("en")
+    page = contents(release, words=words)["report.html"].decode()
+    assert "A model that predicts only" in page
+    assert "from one look" not in page
+    assert "centred and scaled terms, for many terms" in model_card(release, words=words)
 
 
 def test_too_few_rows_for_any_model_are_told_so():
