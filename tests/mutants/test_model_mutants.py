@@ -22,7 +22,7 @@ from confide.attacks.audit.trained.models import (
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.rounds import link
 from confide.plans.rounds.descent import AskGradient, AskMoments, AskScores, Place
-from confide.rows.models import patient_weights
+from confide.rows.models import patient_weights, wide_rows
 from confide.rows.models.person_time import FollowUp
 from confide.rows.relational import descent
 from confide.rows.relational.descent import DescentRows
@@ -31,6 +31,7 @@ from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, Family
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from models import AGGREGATE, columns
@@ -79,6 +80,56 @@ def test_one_look_reaches_its_claim_and_half_its_noise_is_caught() -> None:
 def test_products_of_twice_their_size_in_one_look_are_caught(monkeypatch) -> None:
     monkeypatch.setattr(descent, "moment_weighed", lambda terms, _, **__: 2 * terms)
     assert not reach_check(Family.LOGISTIC, rounds=0).passed
+
+
+def test_a_model_of_many_terms_reaches_its_claim_and_half_its_noise_is_caught() -> None:
+    for of_each in (1, 3):
+        assert Fraction(98, 100) ** 2 < reached(rounds=WIDE_ROUNDS, of_each=of_each) <= 1
+    assert reach_check(Family.LOGISTIC, rounds=WIDE_ROUNDS).passed
+    assert passes(model_scenario(rounds=WIDE_ROUNDS))
+    honest = small_model(rounds=WIDE_ROUNDS).noise()
+    weak = DiscreteGaussian(sigma_squared=honest.sigma_squared / 4)
+    assert not passes(model_scenario(rounds=WIDE_ROUNDS, noise=weak))
+
+
+@pytest.mark.parametrize("of", ["norms_up", "roots_up"])
+def test_residuals_times_rows_of_many_terms_that_are_not_clipped_are_caught(monkeypatch, of):
+    """Norms of half their size, so that twice the clip passes."""
+    real = getattr(wide_rows, of)
+    monkeypatch.setattr(wide_rows, of, lambda rows: real(rows) // 2)
+    assert not reach_check(Family.LOGISTIC, rounds=WIDE_ROUNDS).passed
+    assert not passes(model_scenario(rounds=WIDE_ROUNDS))
+
+
+def test_rows_of_many_terms_that_are_bounded_one_by_one_are_caught(monkeypatch) -> None:
+    real = wide_rows._sizes
+
+    def apart(norms, patient, *, radius):
+        return real(norms, np.arange(len(patient)), radius=radius)
+
+    monkeypatch.setattr(wide_rows, "_sizes", apart)
+    assert passes(model_scenario(rounds=WIDE_ROUNDS))
+    assert not passes(model_scenario(rounds=WIDE_ROUNDS, of_each=3))
+
+
+@pytest.mark.parametrize("part", ["means", "squares", "turn"])
+def test_a_part_of_many_terms_that_is_not_charged_is_caught(monkeypatch, part) -> None:
+    real = check_descent.wide_scale_of
+    bounds = {"turn": 5 * (UNIT * RESIDUAL) ** 2}
+
+    def forgetful(aggregate, *, dataset):
+        found = real(aggregate, dataset=dataset)
+        bound = bounds | {"means": found.radius**2, "squares": found.squares_radius**2}
+        left = found.l2_squared - getattr(found, part) ** 2 * bound[part]
+        return replace(found, l2_squared=left)
+
+    monkeypatch.setattr(check_descent, "wide_scale_of", forgetful)
+    assert not reach_check(Family.LOGISTIC, rounds=WIDE_ROUNDS).passed
+
+
+def test_scores_of_many_terms_without_a_cut_are_caught(monkeypatch) -> None:
+    monkeypatch.setattr(wide_rows, "MOST_DEVIATION", 8)
+    assert not reach_check(Family.LOGISTIC, rounds=WIDE_ROUNDS).passed
 
 
 def test_a_canary_of_three_rows_reaches_the_claim_and_the_real_model_passes() -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from confide.drawing.cells import Cell, interval_text, key_text
 from confide.drawing.numbers import decimals_for, fixed, significant
 from confide.drawing.words import Words
+from confide.plans.estimates import PREDICTS_ONLY
 
 LEAST_P = 0.0001
 
@@ -86,7 +87,9 @@ def ratio_headline(cells: Sequence[Cell], words: Words, *, of: str) -> str:
     sharp = [cell for cell in known if cell.outer is not None and min(cell.outer) > 0]
     if not sharp:
         predicting = any(c.quantity == "prediction coefficient" and c.value for c in cells)
-        said = "regression-ridge" if known else "predicts" if predicting else "none"
+        only = any(PREDICTS_ONLY in cell.flags for cell in cells)
+        predicts = "predicts-only" if only else "predicts"
+        said = "regression-ridge" if known else predicts if predicting else "none"
         return words.say(f"headline.{said}")
 
     def strength(cell: Cell) -> float:

@@ -9,7 +9,6 @@ References:
         https://doi.org/10.1111/j.2517-6161.1993.tb01934.x
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -26,16 +25,16 @@ from confide.learning.model import (
     DPModel,
     middles,
     of_quantity,
-    rho_of,
     values_of,
 )
 from confide.plans.plan import Plan
-from confide.plans.rounds.one_shot import one_look_is_better
 from confide.privacy.exact import Number, exact
 from confide.release.site.seal import sealing
+from confide.statistics.logistic.regression import ONE_LOOK, WIDE
 from confide.workspace import Workspace
 
-METHODS = ("rounds", "one-shot", "auto")
+METHODS = ("auto", "rounds", "one-shot", "wide")
+_TAKEN = {ONE_LOOK: "one-shot", WIDE: "wide"}
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 
 
@@ -47,9 +46,11 @@ class DPLogisticRegression(DPModel):
     - ``classes``: the outcomes; of two, that of the model last; of several, the reference first;
     - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
     - ``rows_per_patient``: most rows of a patient, which weigh as one together;
-    - ``method``: "rounds"; "one-shot" where there are few patients, which predicts and has no
-      intervals; or "auto", which takes the one that is expected to rank better;
-    - ``expect_rows``: public planning number of rows, by which "auto" decides.
+    - ``method``: "rounds"; "wide" for many terms or few patients, or "one-shot", which predict and
+      have no intervals; or "auto", which takes "wide" where it is expected to rank better by the
+      public number of rows, and "rounds" elsewhere and where there is no such number;
+    - ``expect_rows``: public planning number of rows, by which "auto" decides, and which "wide"
+      goes by.
 
     Attributes:
         coef_: Coefficients that predict, per unit of each term; shape (1, terms), or (classes,
@@ -79,7 +80,7 @@ class DPLogisticRegression(DPModel):
         hold_out: Number = "0",
         level: Number = "0.95",
         rows_per_patient: int = 1,
-        method: str = "rounds",
+        method: str = "auto",
         expect_rows: int | None = None,
     ) -> None:
         self.bounds = bounds
@@ -156,17 +157,18 @@ class DPLogisticRegression(DPModel):
         held = {"hold-out": self.hold_out}
         if not self._several:
             return {"of": {OUTCOME: ["yes"]}, "method": self._method(), **held}
-        if self.method == "one-shot":
+        if self.method in ("one-shot", "wide"):
             raise ContractError(
                 "Three classes or more are fitted in rounds.", hint='Write method="rounds".'
             )
         return {"outcome": OUTCOME, **held}
 
     def _method(self) -> str:
-        """Return the method that is asked for: of "auto", rounds, whose loss is known then."""
+        """Return the method that is asked for: of "auto" without a number of rows, rounds."""
         if self.method not in METHODS:
             raise UnknownNameError("method", str(self.method), known=METHODS)
-        return "one-shot" if self.method == "one-shot" else "rounds"
+        unknown = self.method == "auto" and self.expect_rows is None
+        return "rounds" if unknown else str(self.method)
 
     def _plan(
         self,
@@ -177,23 +179,18 @@ class DPLogisticRegression(DPModel):
         changed: Mapping[str, Number] | None = None,
     ) -> Plan:
         """Return the plan, of the method that public numbers choose if they are to."""
-        plan = super()._plan(ws, features, expect=expect, changed=changed)
-        self.method_ = "rounds" if self._several else self._method()
-        if self.method != "auto" or self._several:
+        rows = self.expect_rows
+        if self._several or rows is None or self._method() not in ("auto", "wide"):
+            plan = super()._plan(ws, features, expect=expect, changed=changed)
+        else:
+            asked = expect or {"count": rows}
+            plan = super()._plan(ws, features, expect=asked, changed=changed)
+        (measurement,) = plan.measurements
+        self.method_ = _TAKEN.get(measurement.name, "rounds")
+        settled = rows is None or expect is not None or self.method_ == "wide"
+        if self._several or settled or self.method != "auto":
             return plan
-        if self.expect_rows is None:
-            raise ContractError(
-                "Which method is better depends on the number of rows, and that of the data is "
-                "not public.",
-                hint="Write expect_rows=800, from a registry or an earlier release.",
-            )
-        terms = 1 + sum(max(1, len(feature.labels) - 1) for feature in features)
-        rows = self.expect_rows * (1 - float(exact(self.hold_out)))
-        mu = math.sqrt(2 * float(rho_of(plan)))
-        if not one_look_is_better(rows, terms=terms, mu=mu):
-            return plan
-        self.method_ = "one-shot"
-        return super()._plan(ws, features, expect=expect, changed={"method": self.method_})
+        return super()._plan(ws, features, changed={"method": self.method_})
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

@@ -9,7 +9,6 @@ rows, which tells nothing to whoever lacks the folder's key.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +27,6 @@ from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
 from confide.privacy.exact import Number
-from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
 from confide.workspace import Workspace
 
@@ -188,13 +186,6 @@ class DPModel(Estimator):
     @property
     def _multi_class(self) -> bool:
         return len(getattr(self, "classes", (0, 1))) > 2
-
-
-def rho_of(plan: Plan) -> Fraction:
-    """Return the ρ of a plan under zCDP."""
-    if not isinstance(plan.loss, ZeroConcentratedDP):
-        raise ContractError("Models are accounted in ρ.")
-    return plan.loss.rho
 
 
 def of_quantity(estimates: Sequence[Estimate], quantity: str) -> tuple[Estimate, ...]:

@@ -32,6 +32,9 @@ def near_zero(lower: float) -> tuple[str, ...]:
     return () if lower > 0 else (NEAR_ZERO,)
 
 
+PREDICTS_ONLY = "predicts only"
+"""A coefficient of a model that is fitted to rank and to predict, by rounds that stop early."""
+
 COUNTS = ("persons", "rows")
 """Units of numbers that only fall when a row or a patient is left out."""
 

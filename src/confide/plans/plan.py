@@ -92,6 +92,17 @@ class Statistic(ABC):
         """Names of the parts of an estimate's key: its groups, where a kind says nothing else."""
         return self.by if isinstance(self, Grouped) else ()
 
+    def settled(self, amount: Fraction | None, *, dataset: Dataset) -> "Statistic":
+        """Return the statistic with chosen what it leaves to public facts and its budget.
+
+        Args:
+            amount: What it may spend, in the measure's unit; None where it names an error, which
+                an interval has to keep.
+            dataset: Public facts.
+        """
+        del amount, dataset
+        return self
+
     @abstractmethod
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return what must be measured; raises if the statistic does not suit the data set."""

@@ -209,6 +209,11 @@ def test_feasibility_is_told_from_public_numbers_before_anything_is_spent():
     small, large = (model.feasibility(rows=rows, share="0.2") for rows in (1_000, 100_000))
     assert small.half_width == pytest.approx(100 * large.half_width, rel=0.01)
     assert spent(model) == 0
+    assert "`method: wide`" in small.notes[0]  # fits take rounds, as no number of rows is declared
+    assert "`method: wide`" not in large.notes[0]
+    model.expect_rows = 1_000
+    with pytest.raises(ContractError, match="below 60; it predicts only"):
+        model.feasibility(rows=1_000)
 
 
 def test_arrays_take_bounds_in_the_order_of_their_columns():

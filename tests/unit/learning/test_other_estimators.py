@@ -264,12 +264,12 @@ def test_fewer_patients_than_terms_are_too_few_and_told_so(model):
     assert not any(e.lower is not None for e in found.estimates_ if e.quantity == "coefficient")
 
 
-def test_auto_takes_one_look_for_few_rows_and_rounds_for_many_by_public_numbers_alone():
+def test_auto_takes_the_fit_for_many_terms_for_few_rows_and_rounds_for_many_by_public_numbers_alone():
     rng = np.random.default_rng(10)
     X = rows(rng, 600)
     y = (rng.random(600) < 1 / (1 + np.exp(2 - X[:, 0] / 25))).astype(int)
     given = {"bounds": BOUNDS, "method": "auto", "epsilon": "1"}
-    for expected, taken in ((400, "one-shot"), (20_000, "rounds")):
+    for expected, taken in ((400, "wide"), (20_000, "rounds"), (None, "rounds")):
         model = DPLogisticRegression(**given, expect_rows=expected, workspace=TemporaryLedger())
         model.fit(X, y, patients="rows")
         assert model.method_ == taken
@@ -277,10 +277,15 @@ def test_auto_takes_one_look_for_few_rows_and_rounds_for_many_by_public_numbers_
         ratios = [e for e in model.estimates_ if e.quantity == "odds ratio"]
         assert bool(ratios) is (taken == "rounds")
     with pytest.raises(ContractError, match="number of rows"):
-        DPLogisticRegression(**given, workspace=TemporaryLedger()).fit(X, y, patients="rows")
+        DPLogisticRegression(**{**given, "method": "wide"}, workspace=TemporaryLedger()).fit(
+            X, y, patients="rows"
+        )
     with pytest.raises(UnknownNameError, match="one-shoot"):
         DPLogisticRegression(**{**given, "method": "one-shoot"}, workspace=TemporaryLedger()).fit(
             X, y, patients="rows"
         )
-    with pytest.raises(ContractError, match="in rounds"):
-        several(method="one-shot").fit(X, np.full(600, "mild"), patients="rows")
+    among = several(expect_rows=600).fit(X, np.full(600, "mild"), patients="rows")
+    assert among.method_ == "rounds"
+    for method in ("one-shot", "wide"):
+        with pytest.raises(ContractError, match="in rounds"):
+            several(method=method).fit(X, np.full(600, "mild"), patients="rows")

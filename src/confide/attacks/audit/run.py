@@ -47,6 +47,7 @@ from confide.noise.entropy import Entropy, SystemEntropy
 from confide.noise.mechanism import AddedNoise
 from confide.privacy.unit import Entity
 from confide.tables.aggregates.descent_terms import Family
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 
 LEAST_P = 1e-4
 MOST_ERRORS = 6.0  # standard errors; eight moments, two tries
@@ -157,15 +158,16 @@ def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Audit
             f"lower bound: {canary.name}",
             partial(_one, audit_scenario, canary, samples=samples, entropy=entropy),
         )
-    once = model_scenario(Family.LOGISTIC, rounds=0)
-    yield (
-        "sensitivity of a model in one look",
-        partial(_one, reach_check, Family.LOGISTIC, rounds=0),
-    )
-    yield (
-        f"lower bound: {once.name}",
-        partial(_one, audit_scenario, once, samples=samples, entropy=entropy),
-    )
+    for name, rounds in (("in one look", 0), ("of many terms", WIDE_ROUNDS)):
+        once = model_scenario(Family.LOGISTIC, rounds=rounds)
+        yield (
+            f"sensitivity of a model {name}",
+            partial(_one, reach_check, Family.LOGISTIC, rounds=rounds),
+        )
+        yield (
+            f"lower bound: {once.name}",
+            partial(_one, audit_scenario, once, samples=samples, entropy=entropy),
+        )
     yield "one training of a model with canaries", partial(_one, one_run_check, entropy=entropy)
     yield (
         f"membership attack on {models} models in rounds",

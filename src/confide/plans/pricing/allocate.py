@@ -245,9 +245,12 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
         with concerning(ask.statistic.id):
             _check_spec(ask.statistic, dataset=dataset)
     amounts = _amounts(asks, dataset=dataset, nano=nano)
-    measurements = []
+    measurements, statistics = [], []
     for ask, amount in zip(asks, amounts, strict=True):
-        questions = ask.statistic.questions(dataset)
+        left = Fraction(amount, NANO) if ask.error is None else None
+        statistic = ask.statistic.settled(left, dataset=dataset)
+        statistics.append(statistic)
+        questions = statistic.questions(dataset)
         atto = _atto(ask, questions, dataset=dataset)
         priced = _priced(questions, nano=amount, atto=atto, dataset=dataset)
         for question in questions:
@@ -267,7 +270,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
     return Plan(
         study=study,
         dataset=dataset,
-        statistics=tuple(ask.statistic for ask in asks),
+        statistics=tuple(statistics),
         measurements=tuple(measurements),
     )
 

@@ -11,11 +11,13 @@ from confide.plans.cuts.second_cells import cells_asked, next_cells
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Measurement
 from confide.plans.rounds.descent import Ask, next_ask
+from confide.plans.rounds.wide import WideAsk, next_wide_ask
 from confide.tables.aggregates.refined import AskCells
 from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked, Refined
+from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.schema import Dataset
 
-NextAsk: TypeAlias = Ask | AskCells
+NextAsk: TypeAlias = Ask | WideAsk | AskCells
 
 
 def ask_in_turn(
@@ -35,6 +37,8 @@ def ask_in_turn(
     if not isinstance(mechanism, DiscreteGaussian):
         raise UnsupportedError("The mechanism does not suit its aggregate.")
     sigma = math.sqrt(mechanism.variance())
+    if aggregate.wide:
+        return next_wide_ask(wide_scale_of(aggregate, dataset=dataset), noisy, sigma=sigma)
     return next_ask(aggregate, noisy, sigma=sigma, dataset=dataset)
 
 

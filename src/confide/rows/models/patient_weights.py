@@ -31,7 +31,7 @@ def _moment_roots(terms: Floats, patient: Ints, *, norm: int) -> Ints:
     squares = np.einsum("ij,ij->i", terms, terms)
     total = np.bincount(patient, weights=squares)[patient].astype(np.int64)
     count = rows_of_each(patient)
-    return _roots(np.where(count > 1, np.maximum(total, count * norm), total))
+    return roots_up(np.where(count > 1, np.maximum(total, count * norm), total))
 
 
 def moment_weighed(terms: Floats, patient: Ints, *, norm: int) -> Floats:
@@ -51,10 +51,10 @@ def weighed(plain: Floats, patient: Ints, *, clip: int) -> tuple[Floats, Floats]
         clip: C·UNIT.
     """
     squares = np.einsum("ij,ij->i", plain, plain)
-    norms = _roots(squares.astype(np.int64))
+    norms = roots_up(squares.astype(np.int64))
     total = np.bincount(patient, weights=norms).astype(np.int64)[patient]
     size = np.maximum(total, rows_of_each(patient) * clip)
-    root = _roots(np.bincount(patient, weights=squares).astype(np.int64)[patient])
+    root = roots_up(np.bincount(patient, weights=squares).astype(np.int64)[patient])
     return half_shrunk(plain, size, root, most=clip), shrunk(plain, size, most=clip)
 
 
@@ -101,7 +101,7 @@ def scaled(rows: Floats, size: Ints, *, by: Ints, where: NDArray[np.bool_]) -> F
     return np.asarray(np.trunc(result, out=result))
 
 
-def _roots(squares: Ints) -> Ints:
+def roots_up(squares: Ints) -> Ints:
     """Return square roots rounded up; float roots are corrected to be exact."""
     roots = np.floor(np.sqrt(squares.astype(np.float64))).astype(np.int64)
     return np.asarray(roots + (roots * roots < squares), dtype=np.int64)

@@ -27,7 +27,6 @@ from confide.plans.rounds.descent import (
     Place,
 )
 from confide.plans.rounds.link import FARTHEST, SIZE, STEPS, mean_table, root_table
-from confide.plans.rounds.newton import COEFFICIENT
 from confide.rows.cells.layout import Layout
 from confide.rows.models.classes import Classes, parts
 from confide.rows.models.exact_sums import products, weighted_sums
@@ -40,6 +39,8 @@ from confide.rows.models.patient_weights import (
     weighed,
 )
 from confide.rows.models.person_time import FollowUp, Offsets, follow_up, offsets
+from confide.rows.models.placed import placed_terms, scores_at, steps_at
+from confide.rows.models.wide_rows import WideRows
 from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import kept_rows
 from confide.rows.relational.table_rows import Scope
@@ -55,14 +56,13 @@ from confide.tables.aggregates.descent_terms import (
     Family,
     terms,
 )
+from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 Beside: TypeAlias = FollowUp | Offsets | Classes | None
 
 _WIDEST = 50  # bits of a width: times UNIT it stays below 2⁶³
-LARGEST_TERM = 2**6
-"""Whitened terms are cut here, in units of 1; those of a row on its bounds are far below."""
 
 
 def descent_query(aggregate: DescentAggregate, dataset: Dataset, layout: Layout) -> exp.Select:
@@ -106,7 +106,7 @@ class _Rows:
 class DescentRows:
     """The rows of a model; answers questions in whole numbers that only the gate may see."""
 
-    __slots__ = ("__aggregate", "__fitted", "__held", "__last", "__scale", "__tables")
+    __slots__ = ("__aggregate", "__fitted", "__held", "__last", "__scale", "__tables", "__wide")
 
     def __init__(
         self, aggregate: DescentAggregate, columns: Mapping[str, NDArray[Any]], *, dataset: Dataset
@@ -132,6 +132,7 @@ class DescentRows:
         )
         held = np.asarray(columns["fold"], dtype=np.int64) < aggregate.held_out
         self.__fitted, self.__held = _where(found, ~held), _where(found, held)
+        self.__wide = self._wide_rows(dataset) if aggregate.wide else None
         self.__last: tuple[object, tuple[Floats, Floats, Floats]] | None = None
 
     def __repr__(self) -> str:
@@ -150,9 +151,18 @@ class DescentRows:
             case AskCurvature(at=place):
                 return _times(scale.curvature, self._curvature(place))
             case AskScores(at=place, edges=edges):
-                return _times(scale.scores, self._scores(place, edges=edges))
+                factor = scale.scores if self.__wide is None else self.__wide.scale.scores
+                return _times(factor, self._scores(place, edges=edges))
+            case _ if self.__wide is not None:
+                return self.__wide.answer(ask)
             case _:
                 raise EngineError("The rows of a model have no answer to this.")
+
+    def _wide_rows(self, dataset: Dataset) -> WideRows:
+        """Return the same rows, that answer as a model of many terms."""
+        rows = self.__fitted
+        scale = wide_scale_of(self.__aggregate, dataset=dataset)
+        return WideRows(rows.terms, rows.outcome, rows.patient, scale=scale)
 
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""
@@ -184,14 +194,14 @@ class DescentRows:
         rows, (means, _) = self.__fitted, self.__tables
         match rows.beside:
             case FollowUp() as time:
-                _, residual = time.lived(_scores_of(plain, place, first=time.size), place, means)
+                _, residual = time.lived(scores_at(plain, place, first=time.size), place, means)
                 intercepts = [weighted_sums(weighted[:, :1], column)[0] for column in residual.T]
                 return intercepts + weighted_sums(weighted[:, 1:], residual.sum(axis=1))
             case Classes() as classes:
                 each = classes.residuals(plain, place).T
                 return [value for one in each for value in weighted_sums(weighted, one)]
             case Offsets() | None as time:
-                steps = _steps(plain, place, time)
+                steps = steps_at(plain, place, time)
                 return weighted_sums(weighted, rows.outcome - means[steps])
             case _:
                 assert_never(rows.beside)
@@ -201,19 +211,19 @@ class DescentRows:
         rows, (means, roots) = self.__fitted, self.__tables
         match rows.beside:
             case FollowUp() as time:
-                scores = _scores_of(plain, place, first=time.size)
+                scores = scores_at(plain, place, first=time.size)
                 lived, residual = time.lived(scores, place, means)
                 each = [np.floor(np.sqrt(lived.sum(axis=1) * (ROOT**2 // RESIDUAL)))]
                 spread = [self._added(weighted, residual.sum(axis=1, keepdims=True))]
             case Offsets() as time:
-                steps = _steps(plain, place, time)
+                steps = steps_at(plain, place, time)
                 each = [roots[steps].astype(np.float64)]
                 spread = [self._added(weighted, (rows.outcome - means[steps])[:, None])]
             case Classes() as classes:
                 each = classes.roots(plain, place)
                 spread = self._spread(weighted, each, classes.residuals(plain, place))
             case None:
-                steps = _steps(plain, place)
+                steps = steps_at(plain, place)
                 each = [roots[steps].astype(np.float64)]
                 spread = self._spread(weighted, each, (rows.outcome - means[steps])[:, None])
             case _:
@@ -237,7 +247,7 @@ class DescentRows:
     def _whitened(self, place: Place) -> tuple[Floats, Floats, Floats]:
         """Return z, √h·z and w·z in 1/UNIT; kept between rounds, which ask at one whitening."""
         if self.__last is None or self.__last[0] != place.whitening:
-            plain = _whiten(self.__fitted.terms, place)
+            plain = placed_terms(self.__fitted.terms, place)
             if isinstance(self.__fitted.beside, FollowUp):
                 plain[:, 0] = UNIT  # the lemma of hazards takes the first term to be 1
             both = weighed(plain, self.__fitted.patient, clip=self.__scale.clip)
@@ -247,21 +257,21 @@ class DescentRows:
     def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
         first, bins = _where(self.__held, self.__held.rank == 1), SCORE_BINS
-        plain = _whiten(first.terms, place)
+        plain = placed_terms(first.terms, place)
         match first.beside:
             case Classes() as classes:
                 found = classes.scores(plain, place, edges=edges, bins=bins)
                 return [int(n) for n in found]
             case FollowUp() as time:
-                score = _scores_of(plain, place, first=time.size)
+                score = scores_at(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
                 outcome = 2 * time.last + time.had_event()
             case Offsets() as time:  # by predicted rate, whatever the person-time
-                place_of = np.searchsorted(np.array(edges), _steps(plain, place), side="right")
+                place_of = np.searchsorted(np.array(edges), steps_at(plain, place), side="right")
                 added = (first.outcome * (UNIT**2 // RESIDUAL), time.shares())
                 return [int(each[place_of == k].sum()) for each in added for k in range(bins)]
             case _:
-                steps, outcome = _steps(plain, place), first.outcome // RESIDUAL
+                steps, outcome = steps_at(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
         return first.parts.counted(cell, cells=self.__aggregate.score_cells)
 
@@ -338,34 +348,11 @@ def _beside(
             assert_never(aggregate.family)
 
 
-def _whiten(rows: Floats, place: Place) -> Floats:
-    matrix = np.array(place.whitening, dtype=np.float64)
-    most, found = LARGEST_TERM * UNIT, rows @ matrix
-    found /= UNIT
-    np.floor(found, out=found)
-    return np.asarray(np.clip(found, -most, most, out=found))
-
-
 def _rooted(rows: Floats, root: Floats) -> Floats:
     """Return rows·root/ROOT, rounded towards zero."""
     found = rows * root
     found /= ROOT
     return np.asarray(np.trunc(found, out=found))
-
-
-def _scores_of(plain: Floats, place: Place, *, first: int = 0) -> Ints:
-    """Return each row's θᵀz in steps of the grid; without the first coefficients, βᵀu."""
-    slopes = np.array(place.coefficients[first:], dtype=np.float64)
-    eta = plain[:, -len(slopes) :] @ slopes
-    return np.asarray(np.floor(eta / (UNIT * COEFFICIENT // STEPS)), dtype=np.int64)
-
-
-def _steps(plain: Floats, place: Place, time: Offsets | None = None) -> Ints:
-    """Return the step of the grid at which each row's linear predictor lies."""
-    step = _scores_of(plain, place)
-    if time is not None:
-        step = step + time.steps
-    return np.asarray(np.clip(step + FARTHEST * STEPS, 0, SIZE - 1))
 
 
 def _upper(matrix: NDArray[Any]) -> list[int]:

@@ -3,7 +3,9 @@
 What is measured are moments, gradients and curvature in rounds
 (:mod:`confide.tables.aggregates.descent`, with the lemma); the path is
 :mod:`confide.plans.rounds.descent`, the law of the estimate :mod:`confide.plans.rounds.model_fit`.
-Nothing is tuned: rounds, shares and clips are fixed by the number of terms.
+Nothing is tuned: rounds, shares and clips are fixed by the number of terms.  Where terms are many
+for the rows and the loss, by public numbers, another fit predicts and has no odds ratios
+(:mod:`confide.plans.rounds.wide`, :mod:`confide.tables.aggregates.wide_models.scale`).
 
 *Privacy:* bounds of numbers and categories are declared; a scale or a category taken from the data
 would not be covered by the guarantee.  ρ-zCDP; a patient is one contribution.
@@ -26,27 +28,33 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.estimates import Estimate, Forecast
+from confide.plans.estimates import PREDICTS_ONLY, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.descent import walk
-from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.rounds.model_fit import fitted
-from confide.plans.rounds.one_shot import one_look_is_better
+from confide.plans.rounds.model_estimates import (
+    Published,
+    forecast_of,
+    label_of,
+    step_of,
+)
+from confide.plans.rounds.wide import TURN_OF_WIDE, wide_fit_is_better, width_ratio
 from confide.plans.simulation import Simulation
+from confide.privacy.measure import Measure
+from confide.statistics.logistic.answered import told
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
+from confide.tables.aggregates.descent_terms import PARTS, Family, terms
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS, wide_scale_of
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import Holds
 from confide.tables.filter import Predicate
 from confide.tables.relation import axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
-MODEL, ONE_LOOK = "model", "one-look"
+MODEL, ONE_LOOK, WIDE = "model", "one-look", "wide"
 ROUNDS = 5
 PLANNED_AUC = Fraction(3, 4)
 LEAST_AUC, MOST_AUC = Fraction(51, 100), Fraction(99, 100)
@@ -55,8 +63,10 @@ LEAST_AUC, MOST_AUC = Fraction(51, 100), Fraction(99, 100)
 class Method(enum.Enum):
     """How the model is fitted."""
 
+    AUTO = "auto"
     ROUNDS = "rounds"
     ONE_SHOT = "one-shot"
+    WIDE = "wide"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +82,8 @@ class LogisticRegression(Statistic):
             evaluates.
         subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
             left out.
-        method: Rounds, or one look where there are few patients: it predicts and has no intervals.
+        method: Rounds; or the fit for many terms, or one look, which predict and have no intervals.
+            Of "auto" public numbers choose the first or the second once the budget is known.
         expect_share: Public planning share of them for whom the condition holds; 1/2 otherwise.
         expect_auc: Public planning C-statistic; 3/4 otherwise.
     """
@@ -123,22 +134,61 @@ class LogisticRegression(Statistic):
             family=Family.LOGISTIC,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=self._rounds(),
+            expected=self._expected(),
             held_out=held_out,
             calibrating=held_out // 2 if calibrates else 0,
             subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
         )
 
+    def settled(self, amount: Fraction | None, *, dataset: Dataset) -> "LogisticRegression":
+        """Return the same, fitted as public numbers say that it ranks best; see :mod:`.wide`."""
+        if self.method is not Method.AUTO:
+            return self
+        rounds = replace(self, method=Method.ROUNDS)
+        if amount is None or self.expect is None or dataset.measure is not Measure.ZCDP:
+            return rounds
+        size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
+        mu = math.sqrt(2 * float(amount))
+        if not wide_fit_is_better(float(self._fitted()), terms=size, mu=mu):
+            return rounds
+        return replace(self, method=Method.WIDE)
+
+    def _fitted(self) -> Fraction:
+        """Return the public planning number of rows that are fitted."""
+        return (self.expect or Fraction(0)) * (1 - self.hold_out)
+
     def _rounds(self) -> int:
         match self.method:
-            case Method.ROUNDS:
+            case Method.ROUNDS | Method.AUTO:
                 return ROUNDS
             case Method.ONE_SHOT:
                 return 0
+            case Method.WIDE:
+                return WIDE_ROUNDS
             case _:
                 assert_never(self.method)
 
+    def _expected(self) -> int:
+        if self.method is not Method.WIDE:
+            return 0
+        if self.expect is None:
+            raise ContractError(
+                f"How far regression {self.id!r} goes by its fit for many terms depends on the "
+                "number of rows, and that of the data is not public.",
+                hint="Write expect: {count: 5000}, from a public source or an earlier certificate.",
+            )
+        return max(1, math.floor(self._fitted()))
+
     def _question(self) -> str:
-        return MODEL if self.method is Method.ROUNDS else ONE_LOOK
+        match self.method:
+            case Method.ROUNDS | Method.AUTO:
+                return MODEL
+            case Method.ONE_SHOT:
+                return ONE_LOOK
+            case Method.WIDE:
+                return WIDE
+            case _:
+                assert_never(self.method)
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
@@ -165,6 +215,8 @@ class LogisticRegression(Statistic):
                 f"Regression {self.id!r} in one look predicts and has no interval to forecast.",
                 hint="Hold patients out (hold-out: 0.2) to know how well it does.",
             )
+        if self.method is Method.WIDE:
+            raise ContractError(self._predicts(mechanisms, dataset=dataset))
         share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
         rows = float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
@@ -173,11 +225,25 @@ class LogisticRegression(Statistic):
         noise = math.sqrt(additive(mechanisms[self._question()]).variance())
         values = self._planned(aggregate, dataset=dataset, share=share)
         note = _note(self.expect, share=share, sampling=1 / math.sqrt(curve))
-        if one_look_is_better(rows, terms=scale.terms, mu=math.sqrt(scale.l2_squared) / noise):
-            note += "; for so few rows `method: one-shot` is expected to rank better"
+        if wide_fit_is_better(rows, terms=scale.terms - 1, mu=math.sqrt(scale.l2_squared) / noise):
+            note += "; for so few rows a term `method: wide` is expected to rank better"
         found = forecast_of(curve, noise=noise, scale=scale, level=float(level), note=note)
         expected = feasibility(values, noise=noise, scale=scale)
         return replace(found, notes=(*found.notes, *_expected(expected, values=values)))
+
+    def _predicts(self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset) -> str:
+        """Return in one line what the fit for many terms is chosen by, and gives."""
+        aggregate = self.aggregate(dataset)
+        scale = wide_scale_of(aggregate, dataset=dataset)
+        sigma = math.sqrt(additive(mechanisms[self._question()]).variance())
+        mu = math.sqrt(scale.l2_squared) / sigma
+        ratio = width_ratio(aggregate.expected, terms=scale.slopes, mu=mu)
+        side = "below" if ratio < TURN_OF_WIDE else "not below"
+        return (
+            f"Regression {self.id!r} is fitted as one of many terms: rows × √(2ρ) / terms = "
+            f"{aggregate.expected} × {mu:.2g} / {scale.slopes} = {ratio:.2g}, {side} "
+            f"{TURN_OF_WIDE:g}; it predicts only, with no odds ratio and no interval."
+        )
 
     def _planned(self, aggregate: DescentAggregate, *, dataset: Dataset, share: float) -> Planned:
         sizes = [domain(column, dataset=dataset).size() for column in aggregate.subgroups]
@@ -202,7 +268,7 @@ class LogisticRegression(Statistic):
         """Return odds ratios, coefficients, those that predict, and the number of rows."""
         aggregate, answers = self.aggregate(dataset), vector(noisy[self._question()])
         sigma = math.sqrt(additive(mechanisms[self._question()]).variance())
-        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
+        found = told(aggregate, answers, sigma=sigma, dataset=dataset)
         labelled = [
             (label_of(term, self.covariates, aggregate=aggregate, dataset=dataset), term)
             for term in terms(aggregate, dataset=dataset)
@@ -211,18 +277,20 @@ class LogisticRegression(Statistic):
         estimates = []
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            if aggregate.one_look:
-                estimates.append(say.predicting(found, place, key=(label,), step=step))
+            if aggregate.one_look or aggregate.wide:
+                alone = say.predicting(found.model, place, key=(label,), step=step)
+                only = (PREDICTS_ONLY,) if aggregate.wide and found.model.usable else ()
+                estimates.append(replace(alone, flags=(*alone.flags, *only)))
             else:
-                estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
-        scale = scale_of(aggregate, dataset=dataset)
-        width = 1.96 * sigma / (scale.moments * UNIT**2)
-        weights = say.weighed(found, width=width)
-        if not scale.scores:
+                estimates += say.of_term(
+                    found.model, place, key=(label,), step=step, slope=place > 0
+                )
+        weights = say.weighed(found.model, width=1.96 * found.noise)
+        if not aggregate.held_out:
             return (*estimates, weights)
         scores = scores_of(
-            [value / scale.scores for value in answers[-scale.scored :]],
-            noise=sigma / scale.scores,
+            [value / found.scores for value in answers[-found.scored :]],
+            noise=sigma / found.scores,
             aggregate=aggregate,
             names=self.subgroups,
             dataset=dataset,
@@ -230,7 +298,7 @@ class LogisticRegression(Statistic):
         held = HeldOut(
             statistic=self.id,
             level=float(self.level),
-            theta=walk(aggregate, answers, sigma=sigma, dataset=dataset).theta,
+            theta=found.theta,
             kind=self.recalibrate,
             simulation=simulation,
         )

@@ -24,7 +24,7 @@ class LogisticRegressionSection(StatisticSection):
     hold_out: Exact = Fraction(0)
     recalibrate: Literal["none", "intercept", "line"] = "none"
     subgroups: list[str] | None = None
-    method: Literal["rounds", "one-shot"] = "rounds"
+    method: Literal["auto", "rounds", "one-shot", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""

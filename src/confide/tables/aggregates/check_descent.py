@@ -20,6 +20,7 @@ from confide.tables.aggregates.descent_terms import (
     Family,
     terms,
 )
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS, wide_scale_of
 from confide.tables.relation import check, domain
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -197,14 +198,28 @@ def descent_sensitivity(aggregate: "DescentAggregate", *, dataset: Dataset) -> S
         ContractError: As :func:`check_descent`.
     """
     check_descent(aggregate, dataset=dataset)
-    scale = scale_of(aggregate, dataset=dataset)
+    entity = dataset.unit.entity
+    if aggregate.wide:
+        wide = wide_scale_of(aggregate, dataset=dataset)
+        length, squared = wide.length, wide.l2_squared
+        because = (
+            f"{_WHOSE[entity]} scaled so that what they add to means, squares and {WIDE_ROUNDS} "
+            "gradients has a bounded norm, and these and the recalibration are one vector, asked "
+            "in turn [BS16, lem. 1.7]."
+        )
+    else:
+        scale = scale_of(aggregate, dataset=dataset)
+        length, squared = scale.length, scale.l2_squared
+        because = (
+            f"{_WHOSE[entity]} scaled so that terms have a bounded norm, and "
+            f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in "
+            "turn [BS16, lem. 1.7]."
+        )
     return Sensitivity(
-        l1=math.isqrt(scale.length * scale.l2_squared) + 1,
-        l2_squared=scale.l2_squared,
-        linf=math.isqrt(scale.l2_squared),
-        entity=dataset.unit.entity,
+        l1=math.isqrt(length * squared) + 1,
+        l2_squared=squared,
+        linf=math.isqrt(squared),
+        entity=entity,
         unit="1",
-        because=f"{_WHOSE[dataset.unit.entity]} scaled so that terms have a bounded norm, and "
-        f"moments, {scale.rounds} gradients, curvature and spread are one vector, asked in turn "
-        "[BS16, lem. 1.7].",
+        because=because,
     )

@@ -111,6 +111,7 @@ from confide.tables.aggregates.descent_terms import (
 )
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Step
+from confide.tables.aggregates.wide_models.scale import GRADIENT, WIDE_ROUNDS, wide_scale_of
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation
@@ -137,6 +138,8 @@ class DescentAggregate:
         calibrating: Thousandths of the patients, out of those held out, whose scores are counted
             apart; the others evaluate.
         subgroups: Categories by whose values those who evaluate are counted, column by column.
+        expected: Public number of rows that are fitted, by which a model of many terms goes as far
+            as it does (:mod:`confide.tables.aggregates.wide_models.scale`); 0 of others.
     """
 
     shared: ClassVar[str] = (
@@ -155,10 +158,17 @@ class DescentAggregate:
     classes: int = 1
     calibrating: int = 0
     subgroups: tuple[Expression, ...] = ()
+    expected: int = 0
 
     def __post_init__(self) -> None:
         fewest = 0 if self.family is Family.LOGISTIC else 1
-        if not fewest <= self.rounds <= MOST_ROUNDS:
+        if self.expected and (self.family is not Family.LOGISTIC or self.rounds != WIDE_ROUNDS):
+            raise InvalidParameterError(
+                f"Expected a logistic model of many terms in {WIDE_ROUNDS} rounds."
+            )
+        if self.expected < 0:
+            raise InvalidParameterError(f"Expected rows ≥ 0, got {self.expected}.")
+        if not self.expected and not fewest <= self.rounds <= MOST_ROUNDS:
             raise InvalidParameterError(
                 f"Expected between 1 and {MOST_ROUNDS} rounds, got {self.rounds}.",
                 hint="Five are enough; more only share the budget among more gradients.",
@@ -194,6 +204,11 @@ class DescentAggregate:
     def pairs(self) -> int:
         """Matrices of which curvature is made: one for each pair of classes, else one."""
         return max(1, self.classes * (self.classes - 1) // 2)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is fitted as a model of many terms."""
+        return self.expected > 0
 
     @property
     def one_look(self) -> bool:
@@ -249,6 +264,8 @@ class DescentAggregate:
 
     def coordinates(self, dataset: Dataset) -> int:
         """Return how many numbers are answered in all."""
+        if self.wide:
+            return wide_scale_of(self, dataset=dataset).length
         return scale_of(self, dataset=dataset).length
 
     def check(self, dataset: Dataset) -> None:
@@ -262,17 +279,20 @@ class DescentAggregate:
 
     def step(self, dataset: Dataset) -> Step:
         """Return what one step of a late gradient is worth."""
+        if self.wide:
+            return Step(size=Fraction(1, GRADIENT), units=("1",))
         one = UNIT if self.one_look else UNIT * RESIDUAL
         scale = scale_of(self, dataset=dataset)
         return Step(size=Fraction(1, scale.gradients[-1] * one), units=("1",))
 
     def told(self, say: Telling) -> str:
         """Return what is measured, in words."""
-        asked = (
-            "moments and products with the outcome"
-            if self.one_look
-            else f"moments, {self.rounds} gradients and curvature"
-        )
+        if self.one_look:
+            asked = "moments and products with the outcome"
+        elif self.wide:
+            asked = f"means, squares, {self.rounds} gradients and recalibration"
+        else:
+            asked = f"moments, {self.rounds} gradients and curvature"
         names = ", ".join(map(say.of, self.covariates))
         return (
             f"{asked} of a {self.family.value} model of {say.of(self.outcome)} by {names}, "

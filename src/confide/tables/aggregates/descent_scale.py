@@ -132,7 +132,7 @@ def scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> Scale:
         curved=entries,
         spread=upper_entries(classes * size) if several and aggregate.clustered else entries,
         totals=aggregate.totals,
-        scored=_scored(aggregate, dataset=dataset),
+        scored=scored_cells(aggregate, dataset=dataset),
         rounds=aggregate.rounds,
         norm=norm,
         clip=clip,
@@ -164,7 +164,7 @@ def _of_one_look(aggregate: "DescentAggregate", *, size: int, norm: int, dataset
         curved=0,
         spread=0,
         totals=size,
-        scored=_scored(aggregate, dataset=dataset),
+        scored=scored_cells(aggregate, dataset=dataset),
         rounds=0,
         norm=norm,
         clip=math.isqrt(norm),
@@ -198,7 +198,7 @@ def _squared_curvature(aggregate: "DescentAggregate", *, clip: int) -> int:
     )
 
 
-def _scored(aggregate: "DescentAggregate", *, dataset: Dataset) -> int:
+def scored_cells(aggregate: "DescentAggregate", *, dataset: Dataset) -> int:
     """Return the number of scores: of those who calibrate, then of each subgroup or class."""
     if not aggregate.held_out:
         return 0

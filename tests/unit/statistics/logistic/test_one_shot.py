@@ -174,14 +174,14 @@ def test_a_release_of_one_look_predicts_and_publishes_no_odds_ratio():
         )
 
 
-def test_the_forecast_of_rounds_for_few_patients_names_one_look():
+def test_the_forecast_of_rounds_for_few_patients_names_the_fit_for_many_terms():
     spec = replace(SPEC, method=Method.ROUNDS)
     plan = make_plan([Ask(statistic=spec)], study=Study(id="s"), dataset=world(), nano=NANO // 50)
     for rows, named in ((400, True), (40_000, False)):
         said = replace(spec, expect=Fraction(rows)).forecast(
             plan.mechanisms("odds"), dataset=world(), level=Fraction(95, 100)
         )
-        assert ("one-shot" in said.notes[0]) is named
+        assert ("`method: wide`" in said.notes[0]) is named
 
 
 def test_only_a_logistic_model_has_one_look():

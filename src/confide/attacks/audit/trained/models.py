@@ -42,6 +42,13 @@ from confide.noise.mechanism import AddedNoise
 from confide.plans.rounds.descent import Ask, AskCurvature, AskGradient, AskMoments, Place
 from confide.plans.rounds.link import STEPS as LINK_STEPS
 from confide.plans.rounds.newton import COEFFICIENT
+from confide.plans.rounds.wide import (
+    AskClipped,
+    AskMeans,
+    AskRecalibration,
+    AskSquares,
+    WideAsk,
+)
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -50,6 +57,7 @@ from confide.rows.relational.descent import DescentRows
 from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_terms import UNIT, Family
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
@@ -108,7 +116,10 @@ def small_model(
     of_each: int = 1,
     rounds: int = ROUNDS,
 ) -> AuditedModel:
-    """Return a model of some numbers, of which a patient may have so many rows."""
+    """Return a model of some numbers, of which a patient may have so many rows.
+
+    In as many rounds as a model of many terms has, it is fitted as one.
+    """
     names = [f"x{i}" for i in range(numbers)]
     people = Table(
         name="people",
@@ -134,8 +145,10 @@ def small_model(
         tables=(people,),
         population_at_most=10**6,
     )
+    wide = rounds == WIDE_ROUNDS
     aggregate = DescentAggregate(
         relation=Relation(table="people"),
+        expected=OTHERS if wide else 0,
         covariates=tuple(_column(name) for name in names),
         outcome=_column(_OUTCOME[family]),
         family=family,
@@ -200,8 +213,12 @@ def patients(
 
 
 def questions(
-    family: Family = Family.LOGISTIC, *, canary: Canary = Canary.WITH, of_each: int = 1
-) -> tuple[Ask, ...]:
+    family: Family = Family.LOGISTIC,
+    *,
+    canary: Canary = Canary.WITH,
+    of_each: int = 1,
+    rounds: int = ROUNDS,
+) -> tuple[Ask | WideAsk, ...]:
     """Return the questions at the places that reveal a canary most."""
     matrix = np.eye(NUMBERS + 1, dtype=int) * UNIT
     matrix[1, 1] *= LONG
@@ -214,8 +231,19 @@ def questions(
             return Place(whitening=whitening, coefficients=_flat((x, *slopes) for x in levels))
         return Place(whitening=whitening, coefficients=(*levels, *slopes))
 
+    if rounds == WIDE_ROUNDS:
+        return _wide_questions(place(sure))
     gradients = tuple(AskGradient(at=place(sure), round=number) for number in range(ROUNDS))
+    if not rounds:
+        return (AskMoments(),)
     return (AskMoments(), *gradients[:2], AskCurvature(at=place(steep)), *gradients[2:])
+
+
+def _wide_questions(sure: Place) -> tuple[WideAsk, ...]:
+    """Return those of a model of many terms: far from the canary, who scores as far as may be."""
+    look = AskRecalibration(at=sure, centre=-(2**40), spread=1)
+    far = AskSquares(centre=(-UNIT,) * NUMBERS)
+    return (AskMeans(), far, *(AskClipped(at=sure) for _ in range(WIDE_ROUNDS)), look)
 
 
 def _flat(levels: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
@@ -262,11 +290,13 @@ def model_scenario(
         noise: What is drawn; that of the claim when None.
         rows: What answers; the real rows when None.
         of_each: Rows of each patient.
-        rounds: Of gradients; 0 for one look.
+        rounds: Of gradients; 0 for one look, and as many as they have for models of many terms.
     """
     audited = small_model(family, of_each=of_each, rounds=rounds)
-    asked, asks = rows or audited.rows, questions(family, canary=canary, of_each=of_each)
-    asks = asks if rounds else asks[:1]
+    asked, asks = (
+        rows or audited.rows,
+        questions(family, canary=canary, of_each=of_each, rounds=rounds),
+    )
     named = "a canary patient" if of_each == 1 else f"a canary patient with {of_each} rows"
     first, second = (
         _answers(asked(patients(family, canary=who, of_each=of_each)), asks)
@@ -281,7 +311,7 @@ def model_scenario(
     )
 
 
-def _answers(rows: DescentRows, asks: tuple[Ask, ...]) -> tuple[int, ...]:
+def _answers(rows: DescentRows, asks: tuple[Ask | WideAsk, ...]) -> tuple[int, ...]:
     return tuple(value for ask in asks for value in rows.answer(ask))
 
 
@@ -312,6 +342,8 @@ def reach_check(family: Family, *, rounds: int = ROUNDS) -> AuditCheck:
 
 
 def _called(family: Family, rounds: int) -> str:
+    if rounds == WIDE_ROUNDS:
+        return f"{family.value} model of many terms"
     return f"{family.value} model in {'rounds' if rounds else 'one look'}"
 
 

@@ -1,0 +1,334 @@
+"""What a logistic model of many terms asks next, and what has been learnt: of noisy answers alone.
+
+For x = n₀·μ/d below 60, with a public n₀ of rows, d terms and μ = √(2ρ), whitening drowns in its
+own noise.  This fit centres terms, scales each by a small power of its noisy variance, and descends
+with momentum from the marginal log odds; nothing is tuned.
+
+*Steps.*  Means give a centre m, and p in [.005, .995]; squares about m give variances v_j.  With nz
+the noise of v_j, tr = max(Σv, d/60) and D_j = (max(v_j, 2nz, .01)·d/tr)^−¼, terms are u = D(x − m);
+t = max(ΣD²v, .02·d) and C = .6·√(1 + t).  From slopes 0 and b = log(p/(1 − p)), T = 30 rounds with
+momentum .8 take g = Σ w·r·(1, u) as velocity ← .8·velocity + g/N, slopes += .2·(G/T)(4/t)·velocity
+and b += .2·g₀/(N·p(1 − p)).  G = min(.12·n₀·μ/.6, 18·T) stops the descent before noise is all that
+it follows: that is the only ridge.  The last 15 places are averaged.
+
+*Recalibration.*  One look at Σ r·q and Σ v·qqᵀ for q = (1, s̃), s̃ = score/sd cut to ±2, gives a
+Newton step; what the rounds owe to the rows that fitted them is taken off its slope, and it is
+drawn to no change by its error, with a prior of .25 of the slope and 2 of the intercept.
+
+*Privacy:* functions of noisy answers; m, D, C and places are on grids, in the questions.  n₀ is
+public: that of the data would tell how many they are.
+
+*Utility:* constants were chosen on public cohorts together (docs/design/047), and no law of the
+error is known: it predicts.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from confide.arrays import Floats
+from confide.plans.rounds.descent import AskScores, Place, score_edges
+from confide.plans.rounds.link import STEPS
+from confide.plans.rounds.newton import COEFFICIENT, on_grid
+from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT
+from confide.tables.aggregates.wide_models.scale import (
+    GRADIENT,
+    OFF_DIAGONAL,
+    WIDE_ROUNDS,
+    WideScale,
+)
+
+TURN_OF_WIDE = 60.0
+"""x below which this fit is expected to rank better than rounds."""
+_FARTHEST = 10**60  # that an answer is taken to be
+_FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
+_RAREST = 0.005
+_LEAST_VARIANCE, _LEAST_TRACE, _LEAST_LENGTH = 0.01, 1 / 60, 0.02
+_MOST_LENGTH = 10.0  # of t over d
+_POWER = -0.25
+_DIAGONAL = 2**10  # steps of D
+_CLIP = 0.6
+_MOMENTUM, _STEP = 0.8, 0.2
+_GAIN, _MOST_GAIN = 0.12, 18.0
+_AVERAGED = 15
+_AMPLE = 10.0  # standard deviations beyond what rows can add up to, where answers are cut
+_LEAST_SPREAD = 2**-6
+_WIDER, _PRIOR_SLOPE, _PRIOR_INTERCEPT = 1.3, 0.25, 2.0
+_LEAST_BEND, _LEAST_TURNED, _LEAST_SCORE = 0.06, 0.05, 0.3
+_OPTIMISM = 0.5
+_SLOPES = (0.1, 3.0)
+_SPREADS = (0.25, 1.5)  # of a variance of s̃
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskMeans:
+    """Σ w·(1, x, y)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSquares:
+    """Σ w·(x − m)² by term.
+
+    Attributes:
+        centre: m in 1/UNIT; shape (d,).
+    """
+
+    centre: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskClipped:
+    """Σ w·r·z at a place, w bounding the residual times the row."""
+
+    at: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRecalibration:
+    """Σ r·q, then Σ v·qqᵀ on and above the diagonal, q = (1, s) with s the score in public units.
+
+    Attributes:
+        at: The place.
+        centre: The score that counts as 0, in steps of the link.
+        spread: The score that counts as one more, in the same steps.
+    """
+
+    at: Place
+    centre: int
+    spread: int
+
+
+WideAsk: TypeAlias = AskMeans | AskSquares | AskClipped | AskRecalibration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideTerms:
+    """Centred and scaled terms z = (1, u)/C, as noisy answers tell them.
+
+    Attributes:
+        rows: Noisy number of rows.
+        usable: Whether that is enough to fit anything.
+        share: Noisy share of the rows with the outcome.
+        centre: m in 1/UNIT; shape (d,).
+        matrix: z = x·matrix, in 1/UNIT; shape (d + 1, d + 1).
+        variance: Noisy variance of each term; shape (d,).
+        length: t.
+    """
+
+    rows: float
+    usable: bool
+    share: float
+    centre: Floats
+    matrix: Floats
+    variance: Floats
+    length: float
+
+    @property
+    def clip(self) -> float:
+        """C, as whole numbers have it."""
+        return UNIT / float(self.matrix[0, 0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideWalk:
+    """What the noisy answers so far say.
+
+    Attributes:
+        found: The terms.
+        theta: Coefficients of z on the grid of questions, intercept first; shape (d + 1,).
+        centre: Score of the mean row, in steps of the link.
+        spread: Unit of s̃ in steps of the link.
+        score: Mean and standard deviation of the scores; shape (2,).
+    """
+
+    found: WideTerms
+    theta: Floats
+    centre: int
+    spread: int
+    score: Floats
+
+    @property
+    def coefficients(self) -> Floats:
+        """Of the terms x; shape (d + 1,)."""
+        return np.asarray(self.found.matrix @ self.theta / UNIT)
+
+    @property
+    def place(self) -> Place:
+        """Where the next question is asked."""
+        return Place(
+            whitening=tuple(map(tuple, self.found.matrix.astype(np.int64).tolist())),
+            coefficients=tuple(np.rint(self.theta * COEFFICIENT).astype(np.int64).tolist()),
+        )
+
+
+def wide_fit_is_better(rows: float, *, terms: int, mu: float) -> bool:
+    """Return whether this fit is expected to rank better than rounds; from public facts alone.
+
+    Args:
+        rows: n₀, public planning number of rows that are fitted.
+        terms: d, beside the intercept.
+        mu: √(2ρ) of the model.
+
+    Example:
+        >>> [wide_fit_is_better(n, terms=50, mu=0.24) for n in (2_000, 20_000)]
+        [True, False]
+    """
+    return width_ratio(rows, terms=terms, mu=mu) < TURN_OF_WIDE
+
+
+def width_ratio(rows: float, *, terms: int, mu: float) -> float:
+    """Return x = n₀·μ/d, by which fits are chosen; see :func:`wide_fit_is_better`."""
+    return rows * mu / max(1, terms)
+
+
+def next_wide_ask(
+    scale: WideScale, answers: Sequence[int], *, sigma: float
+) -> WideAsk | AskScores | None:
+    """Return what is asked after these noisy answers, or None where all has been asked.
+
+    Args:
+        scale: Of the answers.
+        answers: Noisy, so far, one after another.
+        sigma: Standard deviation of the noise of each.
+    """
+    if not answers:
+        return AskMeans()
+    walked = walk_widely(scale, answers, sigma=sigma)
+    match len(answers):
+        case n if n < scale.begun:
+            return AskSquares(centre=tuple(int(each) for each in walked.found.centre))
+        case n if n < scale.descended:
+            return AskClipped(at=walked.place)
+        case n if n < scale.fitted:
+            return AskRecalibration(at=walked.place, centre=walked.centre, spread=walked.spread)
+        case n if n < scale.length:
+            return AskScores(at=walked.place, edges=score_edges(walked.score))
+        case _:
+            return None
+
+
+def walk_widely(scale: WideScale, answers: Sequence[int], *, sigma: float) -> WideWalk:
+    """Repeat the path that noisy answers took; scores do not change it."""
+    taken = np.array([max(-_FARTHEST, min(_FARTHEST, each)) for each in answers], dtype=np.float64)
+    first, squares = taken[: scale.opening], taken[scale.opening : scale.begun]
+    found = _terms_of(first, squares, scale=scale, sigma=sigma)
+    gain = _gain(scale, sigma=sigma)
+    gradients = taken[scale.begun : scale.descended].reshape(-1, scale.terms) / GRADIENT
+    most = 2 * found.rows + _AMPLE * sigma / GRADIENT
+    theta = _descended(found, np.clip(gradients, -most, most), gain=gain)
+    walked = _unmoved(found, theta)
+    looked = taken[scale.descended : scale.fitted]
+    return (
+        _recalibrated(walked, looked, scale=scale, sigma=sigma, gain=gain)
+        if len(looked)
+        else walked
+    )
+
+
+_FARTHEST = 10**60
+
+
+def _gain(scale: WideScale, *, sigma: float) -> float:
+    """Return G: how far the descent goes, by the public number of rows."""
+    mu = math.sqrt(scale.one) / sigma
+    return min(_GAIN * scale.expected * mu / _CLIP, _MOST_GAIN * WIDE_ROUNDS)
+
+
+def _terms_of(first: Floats, squares: Floats, *, scale: WideScale, sigma: float) -> WideTerms:
+    """Return the terms that means say, and squares once they are known."""
+    answered, noise = first / (scale.means * UNIT), sigma / (scale.means * UNIT)
+    rows = max(float(answered[0]), _FEWEST * noise)
+    centre = np.rint(np.clip(answered[1:-1] / rows, -1, 1) * UNIT)
+    matrix, d = UNIT * np.eye(scale.terms), scale.slopes
+    variance, length = np.ones(d), float(d)
+    if len(squares):
+        one = scale.squares * UNIT * rows
+        variance, blurred = np.clip(squares / one, -1, 1), sigma / one
+        trace = max(float(variance.sum()), d * _LEAST_TRACE)
+        whole = np.maximum(np.maximum(variance, 2 * blurred), _LEAST_VARIANCE) * d / trace
+        diagonal = np.rint(whole**_POWER * _DIAGONAL) / _DIAGONAL
+        length = max(float(diagonal**2 @ variance), _LEAST_LENGTH * d)
+        length = min(length, _MOST_LENGTH * d)
+        clip = _CLIP * math.sqrt(1 + length)
+        matrix[0, 0] = np.rint(UNIT / clip)
+        matrix[1:, 1:] = np.diag(np.rint(UNIT * diagonal / clip))
+        matrix[0, 1:] = np.rint(-centre * diagonal / clip)
+    return WideTerms(
+        rows=rows,
+        usable=bool(answered[0] > _FEWEST * noise),
+        share=float(np.clip(answered[-1] / rows, _RAREST, 1 - _RAREST)),
+        centre=centre,
+        matrix=matrix,
+        variance=variance,
+        length=length,
+    )
+
+
+def _descended(found: WideTerms, gradients: Floats, *, gain: float) -> Floats:
+    """Return where the next gradient is taken, or the mean of the last places once all are."""
+    clip, curve = found.clip, found.share * (1 - found.share)
+    theta = np.zeros(len(found.matrix))
+    theta[0] = clip * math.log(found.share / (1 - found.share))
+    theta, velocity, places = on_grid(theta), np.zeros(len(theta) - 1), []
+    along = _STEP * gain / WIDE_ROUNDS * 4 / found.length
+    for gradient in gradients:
+        step = clip * gradient / found.rows
+        velocity = _MOMENTUM * velocity + step[1:]
+        moved = np.concatenate([[_STEP * step[0] / curve], along * velocity])
+        theta = on_grid(theta + clip * moved)
+        places.append(theta)
+    if len(places) < WIDE_ROUNDS:
+        return theta
+    return on_grid(np.mean(places[-_AVERAGED:], axis=0))
+
+
+def _unmoved(found: WideTerms, theta: Floats) -> WideWalk:
+    """Return the walk before recalibration."""
+    slopes = found.matrix[1:, 1:].diagonal() / UNIT * theta[1:]
+    spread = _WIDER * math.sqrt(max(float(np.maximum(found.variance, 0) @ slopes**2), 0.0))
+    steps = round(max(spread, _LEAST_SPREAD) * STEPS)
+    middle = float(theta[0]) / found.clip
+    return WideWalk(
+        found=found,
+        theta=theta,
+        centre=round(middle * STEPS),
+        spread=steps,
+        score=np.array([middle, steps / STEPS]),
+    )
+
+
+def _recalibrated(
+    walked: WideWalk, looked: Floats, *, scale: WideScale, sigma: float, gain: float
+) -> WideWalk:
+    """Return the model of which one look put intercept and slope right."""
+    found, unit, size = walked.found, RESIDUAL * UNIT, walked.spread / STEPS
+    turn = looked[:2] / (scale.turn * unit)
+    flat, cross, steep = looked[2:] / (scale.bend * unit)
+    cross *= 1024 / OFF_DIAGONAL
+    values, vectors = np.linalg.eigh(np.array([[flat, cross], [cross, steep]]))
+    values = np.clip(values, _LEAST_BEND * found.rows, 2 * found.rows)
+    bend = (vectors * values) @ vectors.T
+    inverse = (vectors / values) @ vectors.T
+    step = inverse @ turn
+    least = max(float(bend[1, 1]), _LEAST_TURNED * found.rows) * max(size, _LEAST_SCORE)
+    step[1] -= _OPTIMISM * (1 - math.exp(-gain / scale.slopes)) * scale.slopes / least
+    noise = (sigma / (scale.turn * unit)) ** 2
+    error = inverse @ (bend + noise * np.eye(2)) @ inverse
+    prior = np.diag([_PRIOR_INTERCEPT**2, (_PRIOR_SLOPE * size) ** 2])
+    step = prior @ np.linalg.solve(prior + error, step)
+    slope = float(np.clip(1 + step[1] / size, *_SLOPES))
+    theta = slope * walked.theta
+    theta[0] = walked.theta[0] + found.clip * step[0]
+    theta = on_grid(theta)
+    spread = float(bend[1, 1] / bend[0, 0] - (bend[0, 1] / bend[0, 0]) ** 2)
+    within = size * slope * math.sqrt(min(max(spread, _SPREADS[0]), _SPREADS[1]))
+    return WideWalk(
+        found=found,
+        theta=theta,
+        centre=walked.centre,
+        spread=walked.spread,
+        score=np.array([float(theta[0]) / found.clip, within]),
+    )

@@ -1,0 +1,173 @@
+"""Rows that answer the questions of a logistic model of many terms, in whole numbers.
+
+*Privacy:* see :mod:`confide.tables.aggregates.wide_models.scale` for the lemma.  Norms and their
+sums are rounded up and what they weigh is rounded towards zero, so a patient's part keeps its
+bound, and everything a float holds is a whole number below 2⁵³.
+"""
+
+import numpy as np
+
+from confide.arrays import Floats, Ints
+from confide.errors import EngineError
+from confide.plans.rounds.descent import Place
+from confide.plans.rounds.link import mean_table, root_table
+from confide.plans.rounds.wide import AskClipped, AskMeans, AskRecalibration, AskSquares
+from confide.rows.models.exact_sums import weighted_sums
+from confide.rows.models.patient_weights import roots_up, rows_of_each, shrunk
+from confide.rows.models.placed import placed_terms, scores_at, steps_at
+from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT, Family
+from confide.tables.aggregates.wide_models.scale import (
+    MOST_DEVIATION,
+    OFF_DIAGONAL,
+    TIMES,
+    WEIGHED,
+    WideScale,
+)
+
+
+class WideRows:
+    """Fitted rows of a model of many terms; answers in whole numbers that only the gate may see."""
+
+    __slots__ = ("__outcome", "__patient", "__placed", "__tables", "__terms", "scale")
+
+    def __init__(self, terms: Floats, outcome: Ints, patient: Ints, *, scale: WideScale) -> None:
+        """Take in terms in 1/UNIT, outcomes in 1/RESIDUAL, and each row's patient."""
+        self.scale = scale
+        self.__terms, self.__outcome, self.__patient = terms, outcome, patient
+        self.__tables = mean_table(Family.LOGISTIC), root_table(Family.LOGISTIC)
+        self.__placed: tuple[object, Floats, Ints] | None = None
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+    def answer(self, ask: object) -> tuple[int, ...]:
+        """Return the exact answer to a question.
+
+        Raises:
+            EngineError: If it is none of a model of many terms.
+        """
+        scale, patient = self.scale, self.__patient
+        match ask:
+            case AskMeans():
+                found = wide_means(self.__terms, self.__outcome, patient, radius=scale.radius)
+                return tuple(scale.means * each for each in found)
+            case AskSquares(centre=centre):
+                most = scale.squares_radius
+                found = wide_squares(self.__terms, patient, centre=centre, radius=most)
+                return tuple(scale.squares * each for each in found)
+            case AskClipped(at=place):
+                plain, norms, steps = self._at(place)
+                residual = self.__outcome - self.__tables[0][steps]
+                found = clipped_gradient(plain, norms, residual, patient)
+                return tuple(TIMES * each for each in found)
+            case AskRecalibration(at=place, centre=centre, spread=spread):
+                plain, _, steps = self._at(place)
+                means, roots = self.__tables
+                turn, bend = turn_and_bend(
+                    scores_at(plain, place),
+                    self.__outcome - means[steps],
+                    roots[steps],
+                    patient,
+                    centre=centre,
+                    spread=spread,
+                )
+                return (
+                    *(scale.turn * each for each in turn),
+                    *(scale.bend * each for each in bend),
+                )
+            case _:
+                raise EngineError("The rows of a model have no answer to this.")
+
+    def _at(self, place: Place) -> tuple[Floats, Ints, Ints]:
+        """Return z and ‖z‖ in 1/UNIT, kept between rounds, and the step of each row's score."""
+        if self.__placed is None or self.__placed[0] != place.whitening:
+            plain = placed_terms(self.__terms, place)
+            self.__placed = place.whitening, plain, norms_up(plain)
+        _, plain, norms = self.__placed
+        return plain, norms, steps_at(plain, place)
+
+
+def wide_means(terms: Floats, outcome: Ints, patient: Ints, *, radius: int) -> list[int]:
+    """Return Σ w·(1, x, y) in 1/UNIT.
+
+    Args:
+        terms: In 1/UNIT, the intercept first; shape (rows, d + 1).
+        outcome: In 1/RESIDUAL; shape (rows,).
+        patient: Number of each row's patient, from 0; shape (rows,).
+        radius: R·UNIT.
+    """
+    whole = np.column_stack([terms, (outcome // (RESIDUAL // UNIT)).astype(np.float64)])
+    return _bounded_sums(whole, patient, radius=radius)
+
+
+def wide_squares(
+    terms: Floats, patient: Ints, *, centre: tuple[int, ...], radius: int
+) -> list[int]:
+    """Return Σ w·(x − m)² by term in 1/UNIT.
+
+    Args:
+        terms: In 1/UNIT, the intercept first; shape (rows, d + 1).
+        patient: Number of each row's patient, from 0; shape (rows,).
+        centre: m in 1/UNIT, of at most 1; shape (d,).
+        radius: R'·UNIT.
+    """
+    apart = terms[:, 1:] - np.array(centre, dtype=np.float64)
+    return _bounded_sums(np.floor(apart * apart / UNIT), patient, radius=radius)
+
+
+def norms_up(rows: Floats) -> Ints:
+    """Return the norm of each row of whole numbers, rounded up; shape (rows,)."""
+    return roots_up(np.einsum("ij,ij->i", rows, rows).astype(np.int64))
+
+
+def clipped_gradient(plain: Floats, norms: Ints, residual: Ints, patient: Ints) -> list[int]:
+    """Return Σ w·r·z in 1/WEIGHED, w = min(1/k, 1/Σ|r|·‖z‖).
+
+    Args:
+        plain: z in 1/UNIT; shape (rows, d + 1).
+        norms: ‖z‖ in 1/UNIT, rounded up; shape (rows,).
+        residual: r in 1/RESIDUAL; shape (rows,).
+        patient: Number of each row's patient, from 0; shape (rows,).
+    """
+    size = _sizes(np.abs(residual) * norms, patient, radius=UNIT * RESIDUAL)
+    return weighted_sums(plain, _towards_zero(residual * WEIGHED, size))
+
+
+def turn_and_bend(
+    score: Ints, residual: Ints, root: Ints, patient: Ints, *, centre: int, spread: int
+) -> tuple[list[int], list[int]]:
+    """Return Σ r·q/k and Σ v·qqᵀ/k, on and above the diagonal, both in 1/(RESIDUAL·UNIT).
+
+    Args:
+        score: θᵀz in steps of the link; shape (rows,).
+        residual: r in 1/RESIDUAL; shape (rows,).
+        root: √v in 1/ROOT, rounded down; shape (rows,).
+        patient: Number of each row's patient, from 0; shape (rows,).
+        centre: The score that counts as 0, in the same steps.
+        spread: The score that counts as one more, in the same steps; above 0.
+    """
+    most = MOST_DEVIATION * UNIT
+    s = np.clip((score - centre) * UNIT // spread, -most, most)
+    v = root * root // (ROOT**2 // RESIDUAL)
+    off = _towards_zero(s * OFF_DIAGONAL, np.full_like(s, 1024))
+    each = rows_of_each(patient)
+    turn = (residual * UNIT, residual * s)
+    bend = (v * UNIT, v * off, v * (s * s // UNIT))
+    of_both = [[int(_towards_zero(one, each).sum()) for one in part] for part in (turn, bend)]
+    return of_both[0], of_both[1]
+
+
+def _bounded_sums(rows: Floats, patient: Ints, *, radius: int) -> list[int]:
+    """Return Σ w·row, w = min(1/k, radius/S) with S the sum of the norms of a patient's rows."""
+    weighed = shrunk(rows, _sizes(norms_up(rows), patient, radius=radius), most=radius)
+    return weighted_sums(weighed, np.ones(len(rows), dtype=np.int64))
+
+
+def _sizes(norms: Ints, patient: Ints, *, radius: int) -> Ints:
+    """Return max(k·radius, S) of each row's patient."""
+    total = np.bincount(patient, weights=norms)[patient].astype(np.int64)
+    return np.asarray(np.maximum(total, rows_of_each(patient) * radius), dtype=np.int64)
+
+
+def _towards_zero(values: Ints, by: Ints) -> Ints:
+    return np.asarray(np.sign(values) * (np.abs(values) // by), dtype=np.int64)

@@ -1,0 +1,79 @@
+"""What the noisy answers of a logistic model say, whichever way it was fitted."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.arrays import Floats
+from confide.plans.rounds.descent import walk
+from confide.plans.rounds.model_fit import ModelFit, fitted
+from confide.plans.rounds.wide import WideWalk, walk_widely
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_scale import scale_of
+from confide.tables.aggregates.descent_terms import UNIT
+from confide.tables.aggregates.wide_models.scale import wide_scale_of
+from confide.tables.schema import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """A model, and what its scores are read by.
+
+    Attributes:
+        model: Its coefficients.
+        theta: A mean score and how scores are spread, as the bins of scores are made from them.
+        noise: Standard deviation of the noise of the sum of weights.
+        scores: What counts of held-out patients are multiplied by; 0 where there are none.
+        scored: How many counts there are.
+    """
+
+    model: ModelFit
+    theta: Floats
+    noise: float
+    scores: int
+    scored: int
+
+
+def told(
+    aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
+) -> FoundModel:
+    """Return what noisy answers of standard deviation ``sigma`` say."""
+    if aggregate.wide:
+        wide = wide_scale_of(aggregate, dataset=dataset)
+        walked = walk_widely(wide, answers, sigma=sigma)
+        return FoundModel(
+            model=_predicting(walked),
+            theta=walked.score,
+            noise=sigma / (wide.means * UNIT),
+            scores=wide.scores,
+            scored=wide.scored,
+        )
+    scale = scale_of(aggregate, dataset=dataset)
+    return FoundModel(
+        model=fitted(aggregate, answers, sigma=sigma, dataset=dataset),
+        theta=walk(aggregate, answers, sigma=sigma, dataset=dataset).theta,
+        noise=sigma / (scale.moments * UNIT**2),
+        scores=scale.scores,
+        scored=scale.scored,
+    )
+
+
+def _predicting(walked: WideWalk) -> ModelFit:
+    """Return a model of which coefficients predict, and no error is known."""
+    found = walked.coefficients
+    unknown, never = np.full(len(found), math.inf), np.zeros(len(found), dtype=np.bool_)
+    return ModelFit(
+        coefficients=found,
+        sampling=unknown,
+        noise=unknown,
+        predicting=found,
+        drowned=np.zeros(len(found)),
+        few=never,
+        scarce=never,
+        short=never,
+        rows=walked.found.rows,
+        usable=walked.found.usable,
+        stopped=False,
+    )

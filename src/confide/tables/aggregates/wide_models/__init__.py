@@ -1,0 +1,1 @@
+"""Models of many terms: what is asked of the rows, and how far one patient moves it."""

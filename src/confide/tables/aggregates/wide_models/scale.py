@@ -1,0 +1,180 @@
+"""A logistic model of many terms, centred and without whitening: what is asked, and its lemma.
+
+Of a patient's k rows with terms (1, x) and outcome y the answers are, one after another, vectors of
+whole numbers:
+
+- *means*: Σ w·(1, x, y), w = min(1/k, R/S), S = Σ‖(1, x, y)‖ over the rows of the patient;
+- *squares*: Σ w·(x − m)² by term, w = min(1/k, R'/S) with S = Σ‖(x − m)²‖, about a public centre m;
+- *gradients*, in T rounds: Σ w·r·z with z = (1, D(x − m))/C for a public diagonal D and number C, r
+  = y − μ(θᵀz) and w = min(1/k, 1/S) with S = Σ|r|·‖z‖: what is clipped is the residual times the
+  row;
+- *recalibration*, one look at the model that was fitted: Σ r·q/k with q = (1, s), s being the score
+  θᵀz less its intercept in public units and cut to ±2; and Σ v·qqᵀ/k on and above the diagonal,
+  off-diagonals times √2, rounded down;
+- *scores* of patients who are held out, as of :mod:`confide.tables.aggregates.descent`.
+
+m, D, C, θ and the unit of s are whole numbers in the questions, made from earlier noisy answers.
+
+*Lemma* (one patient added or removed).  By the triangle inequality the patient's part of the means
+is at most w·S ≤ R, of the squares R', of a gradient 1.  ‖q‖² ≤ 5 and |r| ≤ 1, and a mean over k
+rows is no longer than the longest: √5 for Σ r·q/k.  v ≤ 1/4, and the entries of v·qqᵀ with
+off-diagonals times √2 have the norm v·‖q‖² ≤ 5/4.  Together, with public whole numbers a, c, b, e,
+h by which they are multiplied, Δ² = a²R² + c²R'² + T·b² + 5e² + (25/16)h².  A patient who is held
+out moves m scores by one and nothing else; the multiplier f of scores has m·f² ≤ Δ².
+*Substitution:* squares of two patients have a non-negative inner product, so their part doubles;
+all else may oppose (products of recalibration by their rounding alone) and is fourfold; a patient
+replaced by one who is held out moves Δ² + m·f² ≤ 2Δ², and one held out by another 2m·f² ≤ 2Δ².  ∎
+
+Later questions depend on earlier noisy answers alone: adaptive composition under zCDP costs what
+the joint vector costs [BS16, lem. 1.7].
+
+*Shares:* 5 % of Δ² go to means, 3 % to squares, 86 % to gradients, 6 % to recalibration, of which
+70 % to its gradient.  R = √(2 + d/3) is the root of the mean square of terms that are spread evenly
+over their bounds, R' = .375·R; d is the number of terms beside the intercept.
+
+*Numbers:* norms and sums of norms are rounded up, what is weighed towards zero, so whole numbers
+keep these bounds; every product and sum of a block of rows is below 2⁵³.
+
+*Utility:* weights that depend on the outcome draw coefficients aside, and the rounds stop early,
+which is the only ridge: the model predicts, and has no law of its error.
+
+References:
+    [BS16] Bun, Steinke. Concentrated differential privacy. TCC 2016.
+        https://arxiv.org/abs/1605.02065
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, assert_never
+
+from confide.privacy.adjacency import Adjacency
+from confide.tables.aggregates.descent_scale import scored_cells
+from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, terms
+from confide.tables.schema import Dataset
+
+if TYPE_CHECKING:
+    from confide.tables.aggregates.descent import DescentAggregate
+
+WIDE_ROUNDS = 30
+FINE = 2**6
+"""Steps of a weighted residual beside those of a residual."""
+WEIGHED = UNIT * RESIDUAL * FINE
+"""One, in weighted residuals times terms: the most that a patient adds."""
+TIMES = 2**6
+"""b, so that the others are large enough to be near their shares."""
+GRADIENT = WEIGHED * TIMES
+"""One, in gradients."""
+OFF_DIAGONAL = 1448
+"""√2 in 1/1024, rounded down."""
+MOST_DEVIATION = 2
+"""Largest |s|."""
+MEANS, SQUARES, GRADIENTS, TURN, BEND = (Fraction(each, 1000) for each in (50, 30, 860, 42, 18))
+"""Shares of Δ²."""
+_SQUARES_RADIUS = Fraction(3, 8)
+_CROSS, _CURVES = 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideScale:
+    """The public whole numbers by which the answers of a model of many terms are multiplied.
+
+    Attributes:
+        terms: Of a row, the intercept first; d + 1.
+        expected: Public number of rows that are fitted.
+        radius: R·UNIT.
+        squares_radius: R'·UNIT.
+        means: a.
+        squares: c.
+        turn: e, of Σ r·q.
+        bend: h, of Σ v·qqᵀ.
+        scores: f, of scores; 0 where nobody is held out.
+        scored: Number of scores.
+        one: Δ² of a patient added or removed.
+        l2_squared: Most by which one privacy unit moves all answers together, squared.
+    """
+
+    terms: int
+    expected: int
+    radius: int
+    squares_radius: int
+    means: int
+    squares: int
+    turn: int
+    bend: int
+    scores: int
+    scored: int
+    one: int
+    l2_squared: int
+
+    @property
+    def slopes(self) -> int:
+        """D."""
+        return self.terms - 1
+
+    @property
+    def opening(self) -> int:
+        """Numbers of the first answer: 1, terms, outcome."""
+        return self.terms + 1
+
+    @property
+    def begun(self) -> int:
+        """Numbers before the first gradient."""
+        return self.opening + self.slopes
+
+    @property
+    def descended(self) -> int:
+        """Numbers before recalibration."""
+        return self.begun + WIDE_ROUNDS * self.terms
+
+    @property
+    def fitted(self) -> int:
+        """Numbers before scores."""
+        return self.descended + _CROSS + _CURVES
+
+    @property
+    def length(self) -> int:
+        """Number of whole numbers answered in all."""
+        return self.fitted + self.scored
+
+
+def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideScale:
+    """Return bounds and multipliers; from public facts alone."""
+    size = len(terms(aggregate, dataset=dataset))
+    squared = Fraction(2 * 3 + size - 1, 3) * UNIT**2
+    radius = math.isqrt(math.ceil(squared) - 1) + 1
+    squares_radius = math.ceil(_SQUARES_RADIUS * radius)
+    bounds = {
+        MEANS: radius**2,
+        SQUARES: squares_radius**2,
+        TURN: 5 * (RESIDUAL * UNIT) ** 2,
+        BEND: (5 * RESIDUAL * UNIT // 4) ** 2,
+    }
+    gradients = WIDE_ROUNDS * GRADIENT**2
+    factors = {
+        share: math.isqrt(int(gradients / GRADIENTS * share) // bound)
+        for share, bound in bounds.items()
+    }
+    parts = {share: factors[share] ** 2 * bound for share, bound in bounds.items()}
+    one = sum(parts.values()) + gradients
+    match dataset.adjacency:
+        case Adjacency.ADD_REMOVE:
+            moved = one
+        case Adjacency.SUBSTITUTE:
+            moved = 4 * one - 2 * parts[SQUARES]
+        case _:
+            assert_never(dataset.adjacency)
+    return WideScale(
+        terms=size,
+        expected=aggregate.expected,
+        radius=radius,
+        squares_radius=squares_radius,
+        means=factors[MEANS],
+        squares=factors[SQUARES],
+        turn=factors[TURN],
+        bend=factors[BEND],
+        scores=math.isqrt(one // aggregate.squared_scores) if aggregate.held_out else 0,
+        scored=scored_cells(aggregate, dataset=dataset),
+        one=one,
+        l2_squared=moved,
+    )
