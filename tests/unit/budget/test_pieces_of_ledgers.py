@@ -27,7 +27,7 @@ from confide.budget.journal import Journal
 from confide.budget.ledger import PART, Caps
 from confide.budget.ledger_reading import LedgerReading
 from confide.budget.plan_text import plan_in
-from confide.budget.policy.counters import ROLLING, Occasion
+from confide.budget.policy.counters import ROLLING, HeldCap, Occasion
 from confide.budget.stores.postgres_store import PostgresStore
 from confide.budget.workflow.filed import Submissions
 from confide.budget.workflow.submission import Asked, Submission
@@ -271,10 +271,11 @@ def test_a_request_has_no_key_of_a_part_unless_it_is_one():
 
 @pytest.mark.parametrize(("has_left", "over"), [(False, ""), (True, ROLLING)])
 def test_a_rolling_window_is_over_once_a_charge_has_left_it(has_left, over):
-    rolling = SimpleNamespace(has_left=lambda _: has_left)
     for kind, found in ((ROLLING, over), ("lifetime", "")):
-        account = SimpleNamespace(caps=(SimpleNamespace(kind=kind),), policy=None, rolling=rolling)
-        assert Account.window_over(account, Occasion(year=2027)) == found
+        account = Account(terms=uncapped(), year=2027, caps=(HeldCap(id="", kind=kind, units=1),))
+        if has_left:
+            account.rolling.days += ["2025-01-01", "2027-01-01"]
+        assert account.window_over(Occasion(year=2027)) == found
 
 
 def test_growths_are_told_those_that_ended_too():
