@@ -43,6 +43,8 @@ from confide.tables.aggregates.wide_models.scale import (
 
 TURN_OF_WIDE = 60.0
 """x below which this fit is expected to rank better than rounds."""
+TURN_OF_RARE = 30.0
+"""The same of 4p(1 − p)·x for an outcome of share p: below, rounds may end without slopes."""
 _FARTHEST = 10**60  # that an answer is taken to be
 _FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
 _RAREST = 0.005
@@ -164,19 +166,28 @@ class WideWalk:
         )
 
 
-def wide_fit_is_better(rows: float, *, terms: int, mu: float) -> bool:
+def wide_fit_is_better(rows: float, *, terms: int, mu: float, share: float | None = None) -> bool:
     """Return whether this fit is expected to rank better than rounds; from public facts alone.
 
     Args:
         rows: n₀, public planning number of rows that are fitted.
         terms: d, beside the intercept.
         mu: √(2ρ) of the model.
+        share: Public planning share of rows for which the outcome holds, if there is one.
 
     Example:
         >>> [wide_fit_is_better(n, terms=50, mu=0.24) for n in (2_000, 20_000)]
         [True, False]
+        >>> wide_fit_is_better(20_000, terms=50, mu=0.24, share=0.05)
+        True
     """
-    return width_ratio(rows, terms=terms, mu=mu) < TURN_OF_WIDE
+    ratio = width_ratio(rows, terms=terms, mu=mu)
+    return ratio < TURN_OF_WIDE or (share is not None and is_rare(ratio, share=share))
+
+
+def is_rare(ratio: float, *, share: float) -> bool:
+    """Return whether rounds may end without slopes, as so few rows have, or lack, the outcome."""
+    return 4 * share * (1 - share) * ratio < TURN_OF_RARE
 
 
 def width_ratio(rows: float, *, terms: int, mu: float) -> float:

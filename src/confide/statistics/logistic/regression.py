@@ -37,7 +37,13 @@ from confide.plans.rounds.model_estimates import (
     label_of,
     step_of,
 )
-from confide.plans.rounds.wide import TURN_OF_WIDE, wide_fit_is_better, width_ratio
+from confide.plans.rounds.wide import (
+    TURN_OF_RARE,
+    TURN_OF_WIDE,
+    is_rare,
+    wide_fit_is_better,
+    width_ratio,
+)
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.statistics.logistic.answered import told
@@ -149,7 +155,8 @@ class LogisticRegression(Statistic):
             return rounds
         size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
         mu = math.sqrt(2 * float(amount))
-        if not wide_fit_is_better(float(self._fitted()), terms=size, mu=mu):
+        rare = None if self.expect_share is None else float(self.expect_share)
+        if not wide_fit_is_better(float(self._fitted()), terms=size, mu=mu, share=rare):
             return rounds
         return replace(self, method=Method.WIDE)
 
@@ -225,8 +232,12 @@ class LogisticRegression(Statistic):
         noise = math.sqrt(additive(mechanisms[self._question()]).variance())
         values = self._planned(aggregate, dataset=dataset, share=share)
         note = _note(self.expect, share=share, sampling=1 / math.sqrt(curve))
-        if wide_fit_is_better(rows, terms=scale.terms - 1, mu=math.sqrt(scale.l2_squared) / noise):
+        ratio = width_ratio(rows, terms=scale.terms - 1, mu=math.sqrt(scale.l2_squared) / noise)
+        if ratio < TURN_OF_WIDE:
             note += "; for so few rows a term `method: wide` is expected to rank better"
+        elif self.expect_share is not None and is_rare(ratio, share=share):
+            note += "; for so rare an outcome rounds may end without slopes, and `method: wide` is "
+            note += "expected to rank better"
         found = forecast_of(curve, noise=noise, scale=scale, level=float(level), note=note)
         expected = feasibility(values, noise=noise, scale=scale)
         return replace(found, notes=(*found.notes, *_expected(expected, values=values)))
@@ -239,10 +250,15 @@ class LogisticRegression(Statistic):
         mu = math.sqrt(scale.l2_squared) / sigma
         ratio = width_ratio(aggregate.expected, terms=scale.slopes, mu=mu)
         side = "below" if ratio < TURN_OF_WIDE else "not below"
+        share, rare = self.expect_share, ""
+        if share is not None and ratio >= TURN_OF_WIDE and is_rare(ratio, share=float(share)):
+            weight = 4 * float(share * (1 - share))
+            rare = f", but times 4p(1 − p), p = {float(share):.2g}, {ratio * weight:.2g}, below "
+            rare += f"{TURN_OF_RARE:g}"
         return (
             f"Regression {self.id!r} is fitted as one of many terms: rows × √(2ρ) / terms = "
             f"{aggregate.expected} × {mu:.2g} / {scale.slopes} = {ratio:.2g}, {side} "
-            f"{TURN_OF_WIDE:g}; it predicts only, with no odds ratio and no interval."
+            f"{TURN_OF_WIDE:g}{rare}; it predicts only, with no odds ratio and no interval."
         )
 
     def _planned(self, aggregate: DescentAggregate, *, dataset: Dataset, share: float) -> Planned:

@@ -120,6 +120,15 @@ def test_the_rule_is_of_public_numbers_alone():
     assert not wide_fit_is_better(1_200, terms=10, mu=0.5)
 
 
+def test_for_a_rare_outcome_the_rule_is_of_its_public_share_too():
+    rule = {"terms": 10, "mu": 0.5}
+    assert wide_fit_is_better(1_500, share=0.1, **rule)  # 0.36 × 75 = 27
+    assert wide_fit_is_better(1_500, share=0.9, **rule)
+    assert not wide_fit_is_better(1_700, share=0.1, **rule)
+    assert not wide_fit_is_better(1_500, share=0.2, **rule)
+    assert not wide_fit_is_better(1_500, **rule)
+
+
 def test_many_terms_rank_far_better_than_in_rounds_and_their_slopes_stay_near_one():
     """Forty terms of 4,000 patients at ε = 1: x = 24; mean over six draws."""
     rng, ranks, slopes = np.random.default_rng(6), {"wide": [], "rounds": []}, []

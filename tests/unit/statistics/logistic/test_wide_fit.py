@@ -65,6 +65,18 @@ def test_rounds_are_chosen_where_no_number_says_and_where_an_error_is_named():
     assert method_of(planned(AUTO, nano=None, error=wanted)) is Method.ROUNDS
 
 
+def test_a_rare_outcome_is_fitted_as_many_terms_are_and_the_plan_says_by_which_numbers():
+    """x = 240; 0.04 times that is 9.5, and 0.36 times that 86."""
+    many = replace(AUTO, expect=Fraction(40_000))
+    rare = replace(many, expect_share=Fraction(1, 100))
+    assert method_of(planned(rare)) is Method.WIDE
+    assert method_of(planned(replace(many, expect_share=Fraction(1, 10)))) is Method.ROUNDS
+    (said,) = forecasts(planned(rare)).values()
+    assert "not below 60, but times 4p(1 − p), p = 0.01, 9.5, below 30; it predicts only" in said
+    (found,) = forecasts(planned(replace(rare, method=Method.ROUNDS))).values()
+    assert any("rounds may end without slopes" in note for note in found.notes)
+
+
 @pytest.mark.parametrize("method", [Method.ROUNDS, Method.ONE_SHOT, Method.WIDE])
 def test_a_method_that_is_named_is_taken(method):
     spec = replace(AUTO, method=method, expect=Fraction(40_000 if method is Method.WIDE else 400))
