@@ -43,7 +43,7 @@ from confide.tables.aggregates.wide_models.scale import (
 
 TURN_OF_WIDE = 60.0
 """x below which this fit is expected to rank better than rounds."""
-TURN_OF_RARE = 30.0
+TURN_OF_RARE = 60.0
 """The same of 4p(1 − p)·x for an outcome of share p: below, rounds may end without slopes."""
 _FARTHEST = 10**60  # that an answer is taken to be
 _FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
@@ -178,7 +178,7 @@ def wide_fit_is_better(rows: float, *, terms: int, mu: float, share: float | Non
     Example:
         >>> [wide_fit_is_better(n, terms=50, mu=0.24) for n in (2_000, 20_000)]
         [True, False]
-        >>> wide_fit_is_better(20_000, terms=50, mu=0.24, share=0.05)
+        >>> wide_fit_is_better(20_000, terms=50, mu=0.24, share=0.1)
         True
     """
     ratio = width_ratio(rows, terms=terms, mu=mu)

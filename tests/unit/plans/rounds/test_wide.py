@@ -122,11 +122,11 @@ def test_the_rule_is_of_public_numbers_alone():
 
 def test_for_a_rare_outcome_the_rule_is_of_its_public_share_too():
     rule = {"terms": 10, "mu": 0.5}
-    assert wide_fit_is_better(1_500, share=0.1, **rule)  # 0.36 × 75 = 27
-    assert wide_fit_is_better(1_500, share=0.9, **rule)
-    assert not wide_fit_is_better(1_700, share=0.1, **rule)
-    assert not wide_fit_is_better(1_500, share=0.2, **rule)
-    assert not wide_fit_is_better(1_500, **rule)
+    assert wide_fit_is_better(3_300, share=0.1, **rule)  # 0.36 × 165 = 59.4
+    assert wide_fit_is_better(3_300, share=0.9, **rule)
+    assert not wide_fit_is_better(3_400, share=0.1, **rule)
+    assert not wide_fit_is_better(3_300, share=0.2, **rule)
+    assert not wide_fit_is_better(3_300, **rule)
 
 
 def test_many_terms_rank_far_better_than_in_rounds_and_their_slopes_stay_near_one():

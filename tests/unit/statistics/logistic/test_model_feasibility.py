@@ -113,7 +113,7 @@ def losses(world, *, runs, seed=1):
 
 WORLDS = {
     "twenty terms": World(n=5_000, d=20, share=0.2, auc=0.75),
-    "rare": World(n=10_000, d=10, share=0.05, auc=0.8),
+    "rare": World(n=16_000, d=10, share=0.05, auc=0.8),
     "few rows": World(n=2_000, d=5, share=0.3, auc=0.75),
     "sharp": World(n=5_000, d=20, share=0.2, auc=0.85),
     "blunt": World(n=10_000, d=20, share=0.2, auc=0.65),

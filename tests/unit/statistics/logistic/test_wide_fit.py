@@ -72,7 +72,7 @@ def test_a_rare_outcome_is_fitted_as_many_terms_are_and_the_plan_says_by_which_n
     assert method_of(planned(rare)) is Method.WIDE
     assert method_of(planned(replace(many, expect_share=Fraction(1, 10)))) is Method.ROUNDS
     (said,) = forecasts(planned(rare)).values()
-    assert "not below 60, but times 4p(1 − p), p = 0.01, 9.5, below 30; it predicts only" in said
+    assert "not below 60, but times 4p(1 − p), p = 0.01, 9.5, below 60; it predicts only" in said
     (found,) = forecasts(planned(replace(rare, method=Method.ROUNDS))).values()
     assert any("rounds may end without slopes" in note for note in found.notes)
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.optimize import fsolve
 
 from confide.plans.rounds.score_bins import SCORE_BINS, SHARES
 from confide.statistics.person_time.held_out_rates import Sums, _slope
 from one_table import released
+
+fsolve = pytest.importorskip("scipy.optimize").fsolve
 
 
 @pytest.mark.parametrize("noise", [1.0, 60.0])
