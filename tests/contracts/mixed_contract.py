@@ -36,6 +36,14 @@ def lanes_of(events, *, order: int) -> Lanes:
     return sum((charge(each.use.loss, order=order) for each in events), Lanes())
 
 
+def a_year_passes(ledger: Ledger, clock: HandClock) -> None:
+    """Let what was charged leave the windows of 365 days, as an officer confirms."""
+    for days in (0, 365):
+        clock.move(days=days)
+        today = clock.now().date().isoformat()
+        ledger.desk.confirm_day(LINEAGE, day=today, reason="a calendar")
+
+
 class MixedContract(abc.ABC):
     """Subclass it, say how to open the ledger, and call the class Test…"""
 
@@ -237,9 +245,7 @@ class MixedContract(abc.ABC):
         spend(ledger, pure("2"), key="one")
         with pytest.raises(BudgetExhaustedError):
             spend(ledger, pure("0.1"), key="two")
-        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
-        clock.move(days=365)
-        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        a_year_passes(ledger, clock)
         (charge,) = spend(ledger, pure("0.5"), key="three")
         assert (charge.order, charge.before) == (0, 0)
         (charge,) = spend(ledger, gaussian("0.005"), key="four")
@@ -251,8 +257,6 @@ class MixedContract(abc.ABC):
         each = cap("each", "dataset", "rolling-365d", "2")
         ledger.desk.adopt(LINEAGE, policy=over_both(each), reason="the board says so")
         spend(ledger, gaussian("0.005"), key="one")
-        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
-        clock.move(days=365)
-        ledger.desk.confirm_day(LINEAGE, day=clock.now().date().isoformat(), reason="a calendar")
+        a_year_passes(ledger, clock)
         (charge,) = spend(ledger, pure("0.3"), key="two")
         assert (charge.order, charge.before) == (9, 0)

@@ -150,11 +150,8 @@ def test_rows_that_were_lost_and_spent_anew_add_up_in_both_lanes(tmp_path):
     ledger.close()
 
 
-def lost_after(folder, spends, *, before=()):
-    """A ledger that lacks what an analyst nobody knows of charged, and then has caps on each."""
-    ledger = mixed_ledger(folder)
-    for number, events in enumerate(before):
-        spend(ledger, events, f"b{number}")
+def lacking(ledger, folder, spends):
+    """The same ledger, put back to before these charges; an officer has gone on without them."""
     ledger.close()
     kept(folder, "old")
     ledger = reopened(folder)
@@ -164,6 +161,15 @@ def lost_after(folder, spends, *, before=()):
     put_back(folder, "old", "ledger.sqlite")
     ledger = reopened(folder)
     ledger.unfreeze("an older copy was put back")
+    return ledger
+
+
+def lost_after(folder, spends, *, before=()):
+    """A ledger that lacks what an analyst nobody knows of charged, and then has caps on each."""
+    ledger = mixed_ledger(folder)
+    for number, events in enumerate(before):
+        spend(ledger, events, f"b{number}")
+    ledger = lacking(ledger, folder, spends)
     each = (cap("each", "analyst", "calendar-year", "3"), cap("life", "analyst", "lifetime", "9"))
     ledger.desk.adopt(LINEAGE, policy=over_both(*each), reason="the board says so")
     return ledger
@@ -195,14 +201,7 @@ def test_what_lost_rows_charged_an_analyst_whom_they_name_counts_for_nobody_else
     each = cap("each", "analyst", "calendar-year", "2")
     ledger = mixed_ledger(folder)
     ledger.desk.adopt(LINEAGE, policy=over_both(each), reason="the board says so")
-    ledger.close()
-    kept(folder, "old")
-    ledger = reopened(folder)
-    spend(ledger, gaussian("0.005"), "a")
-    ledger.close()
-    put_back(folder, "old", "ledger.sqlite")
-    ledger = reopened(folder)
-    ledger.unfreeze("an older copy was put back")
+    ledger = lacking(ledger, folder, [gaussian("0.005")])
     (ada,) = ledger.spent(LINEAGE, analyst="ada").scopes[:1]
     (bo,) = ledger.spent(LINEAGE, analyst="bo").scopes[:1]
     assert (ada.pure, ada.used) == (LARGEST, 9 * NANO // 200)

@@ -43,8 +43,6 @@ from confide.tables.aggregates.wide_models.scale import (
 
 TURN_OF_WIDE = 60.0
 """x below which this fit is expected to rank better than rounds."""
-TURN_OF_RARE = 60.0
-"""The same of 4p(1 − p)·x for an outcome of share p: below, rounds may end without slopes."""
 _FARTHEST = 10**60  # that an answer is taken to be
 _FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
 _RAREST = 0.005
@@ -182,12 +180,15 @@ def wide_fit_is_better(rows: float, *, terms: int, mu: float, share: float | Non
         True
     """
     ratio = width_ratio(rows, terms=terms, mu=mu)
-    return ratio < TURN_OF_WIDE or (share is not None and is_rare(ratio, share=share))
+    return (ratio if share is None else told_by_share(ratio, share=share)) < TURN_OF_WIDE
 
 
-def is_rare(ratio: float, *, share: float) -> bool:
-    """Return whether rounds may end without slopes, as so few rows have, or lack, the outcome."""
-    return 4 * share * (1 - share) * ratio < TURN_OF_RARE
+def told_by_share(ratio: float, *, share: float) -> float:
+    """Return 4p(1 − p)·x for an outcome of share p, as a row tells of slopes by p(1 − p).
+
+    Where it is below the turn and x is not, rounds may end without slopes.
+    """
+    return 4 * share * (1 - share) * ratio
 
 
 def width_ratio(rows: float, *, terms: int, mu: float) -> float:

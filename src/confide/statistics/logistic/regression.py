@@ -38,9 +38,8 @@ from confide.plans.rounds.model_estimates import (
     step_of,
 )
 from confide.plans.rounds.wide import (
-    TURN_OF_RARE,
     TURN_OF_WIDE,
-    is_rare,
+    told_by_share,
     wide_fit_is_better,
     width_ratio,
 )
@@ -164,6 +163,10 @@ class LogisticRegression(Statistic):
         """Return the public planning number of rows that are fitted."""
         return (self.expect or Fraction(0)) * (1 - self.hold_out)
 
+    def _share(self) -> float:
+        """Return the public planning share of rows for which the condition holds."""
+        return float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
+
     def _rounds(self) -> int:
         match self.method:
             case Method.ROUNDS | Method.AUTO:
@@ -224,8 +227,7 @@ class LogisticRegression(Statistic):
             )
         if self.method is Method.WIDE:
             raise ContractError(self._predicts(mechanisms, dataset=dataset))
-        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 2))
-        rows = float(self.expect) * float(1 - self.hold_out)
+        share, rows = self._share(), float(self.expect) * float(1 - self.hold_out)
         curve = rows * share * (1 - share)
         aggregate = self.aggregate(dataset)
         scale = scale_of(aggregate, dataset=dataset)
@@ -235,7 +237,7 @@ class LogisticRegression(Statistic):
         ratio = width_ratio(rows, terms=scale.terms - 1, mu=math.sqrt(scale.l2_squared) / noise)
         if ratio < TURN_OF_WIDE:
             note += "; for so few rows a term `method: wide` is expected to rank better"
-        elif self.expect_share is not None and is_rare(ratio, share=share):
+        elif self.expect_share is not None and told_by_share(ratio, share=share) < TURN_OF_WIDE:
             note += "; for so rare an outcome rounds may end without slopes, and `method: wide` is "
             note += "expected to rank better"
         found = forecast_of(curve, noise=noise, scale=scale, level=float(level), note=note)
@@ -250,11 +252,10 @@ class LogisticRegression(Statistic):
         mu = math.sqrt(scale.l2_squared) / sigma
         ratio = width_ratio(aggregate.expected, terms=scale.slopes, mu=mu)
         side = "below" if ratio < TURN_OF_WIDE else "not below"
-        share, rare = self.expect_share, ""
-        if share is not None and ratio >= TURN_OF_WIDE and is_rare(ratio, share=float(share)):
-            weight = 4 * float(share * (1 - share))
-            rare = f", but times 4p(1 − p), p = {float(share):.2g}, {ratio * weight:.2g}, below "
-            rare += f"{TURN_OF_RARE:g}"
+        rare, share = "", self._share()
+        weighed = told_by_share(ratio, share=share)
+        if weighed < TURN_OF_WIDE <= ratio:
+            rare = f", but times 4p(1 − p), p = {share:.2g}, {weighed:.2g}, below {TURN_OF_WIDE:g}"
         return (
             f"Regression {self.id!r} is fitted as one of many terms: rows × √(2ρ) / terms = "
             f"{aggregate.expected} × {mu:.2g} / {scale.slopes} = {ratio:.2g}, {side} "
