@@ -13,6 +13,7 @@ from confide.budget.policy.solve import solve
 from confide.budget.workflow.rules import OPEN, ceiling_problem
 from confide.errors import ContractError
 from confide.plans.plan import Plan
+from confide.plans.pricing.both_noises import has_both
 from confide.plans.pricing.roads import OnRecord, amount_in
 from confide.privacy.measure import LedgerMeasure, Measure
 from confide.release.approval import analyst_of
@@ -87,6 +88,6 @@ def _planned(in_force: Callable[[str], Policy | None]) -> Callable[[Plan], bool]
         policy = in_force(plan.dataset.lineage)
         if policy is None or not policy.mixed or not plan.study.release:
             return False
-        return planned_in(policy) is plan.dataset.measure
+        return planned_in(policy) is plan.dataset.measure and not has_both(plan)
 
     return is_planned

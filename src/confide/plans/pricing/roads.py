@@ -1,12 +1,12 @@
-"""Which noise a plan of a mixed ledger has: that of ε or that of ρ, by its error and the year.
+"""Which noise a plan of a mixed ledger has: that of ε, of ρ, or both, by its error and the year.
 
-A study is planned twice, once in each measure.  Laplace noise is the smaller of the two where a
-patient moves few cells of few questions; Gaussian noise where they move many, and costs a year of
-many releases less.  So the one with the smaller errors is taken of those that fit into a year as
-often as is declared; of two with the same errors, the one that fits more often; and the one that
-fits under what is left, if it is one alone.  A study that was released with one noise keeps it,
-whatever caps became since: the other would be another charge.  So does one for which approval was
-asked, and one that its policy plans with one noise, while that fits.
+A study is planned in each measure, and in both (:mod:`confide.plans.pricing.both_noises`).  Laplace
+noise is the smaller of the two where a patient moves few cells of few questions; Gaussian noise
+where they move many, and costs a year of many releases less.  So the one with the smaller errors is
+taken of those that fit into a year as often as is declared; of those with the same errors, the one
+that takes less of a year; and before that, what fits under what is left.  A study that was released
+with one noise keeps it, whatever caps became since: the other would be another charge.  So does one
+for which approval was asked, and one that its policy plans with one noise, while that fits.
 
 *Privacy:* compares forecasts, charges and caps: public facts alone; what was released is on the
 chain.
@@ -14,22 +14,21 @@ chain.
 
 import enum
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from confide.errors import ConfideError, ContractError, UnsupportedError
 from confide.plans.events import recompute
-from confide.plans.plan import Plan, Priced, Statistic
+from confide.plans.plan import Measurement, Plan, Priced, Statistic
 from confide.plans.pricing.allocate import forecast
+from confide.plans.pricing.both_noises import ALIKE, with_both
 from confide.privacy.accounting.mixed import MixedCap
-from confide.privacy.amount import Amount, InLanes, nano
+from confide.privacy.amount import NANO, Amount, InLanes, nano
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.tables.schema import Dataset
 
 _ROWS = Fraction(1000)
-_ALIKE = math.log(1.01)
-"""Errors that differ by less are taken for the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +54,18 @@ class Road:
 
     Attributes:
         plan: The plan.
-        fits: How many such releases fit into a year of a mixed ledger, if there are no others.
+        part: Of a year of a mixed ledger, if there are no others; 0 in another.
+        errors: Of each statistic by id; without those that cannot be forecast.
     """
 
     plan: Plan
-    fits: int
+    part: Fraction = Fraction(0)
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fits(self) -> int:
+        """How many such releases fit into a year; 0 in a ledger that is not mixed."""
+        return math.floor(1 / self.part) if self.part else 0
 
 
 class Because(enum.Enum):
@@ -123,7 +129,7 @@ def planned_by(
     year: YearRoom | None,
     record: OnRecord = NO_RECORD,
 ) -> Chosen:
-    """Return the plan of a study; in a mixed ledger the better of two.
+    """Return the plan of a study; in a mixed ledger the best of all.
 
     Args:
         make: Plans it for a data set of one measure.
@@ -135,40 +141,70 @@ def planned_by(
         ContractError: If it has no plan in either measure; as ``make`` does for ρ.
     """
     if year is None:
-        return Chosen(taken=Road(plan=make(dataset), fits=0))
-    roads: list[Road] = []
+        return Chosen(taken=Road(plan=make(dataset)))
+    plans: list[Plan] = []
     problem: ConfideError | None = None
     for each in measured_in(dataset):
         try:
-            plan = make(each)
+            plans.append(make(each))
         except (ContractError, UnsupportedError) as no_such_plan:
             problem = problem or no_such_plan
-            continue
-        roads.append(Road(plan=plan, fits=fits_in(year, lanes_of(plan, measure=year.measure))))
+    roads = tuple(_road(each, year=year) for each in plans)
     match roads:
-        case [one, other]:
-            return _on_record(one, other, record) or _better(one, other, releases=year.releases)
-        case [one]:
+        case (one, other):
+            both = _with_both(one, other, year=year)
+            return _decided((*roads, *both), record=record, releases=year.releases)
+        case (one,):
             return Chosen(taken=one)
         case _:
             raise problem or ContractError("The study has no plan in any measure.")
 
 
-def _on_record(one: Road, other: Road, record: OnRecord) -> Chosen | None:
-    """Return the road of which the ledger says what it does not say of the other; None if none."""
+def _with_both(rho: Road, pure: Road, *, year: YearRoom) -> tuple[Road, ...]:
+    def error(statistic: Statistic, measurements: Sequence[Measurement]) -> float | None:
+        return _error(replace(rho.plan, measurements=tuple(measurements)), statistic)
+
+    of, order = year.measure, year.cap.order
+    found = with_both(rho.plan, pure.plan, measure=of, order=order, error=error)
+    return tuple(_road(each, year=year) for each in found)
+
+
+def _road(plan: Plan, *, year: YearRoom) -> Road:
+    part = part_of(year, lanes_of(plan, measure=year.measure))
+    errors = ((each.id, _error(plan, each)) for each in plan.statistics)
+    return Road(
+        plan=plan, part=part, errors={name: error for name, error in errors if error is not None}
+    )
+
+
+def _decided(roads: tuple[Road, ...], *, record: OnRecord, releases: int) -> Chosen:
+    """Return the road of which the ledger says what it does not say of others, or the better."""
     says = (
         (Because.RELEASED, record.released),
         (Because.FITS, record.fits),
         (Because.ASKED, record.asked),
         (Because.PLANNED, record.planned),
     )
+    left = roads
     for because, holds in says:
-        found = [holds(each.plan) for each in (one, other)]
-        if found[0] != found[1]:
-            return _chosen(one, other, takes_one=found[0], because=because)
+        found = [holds(each.plan) for each in left]
         if because is Because.RELEASED and all(found):
-            return None
-    return None
+            break
+        if any(found) and not all(found):
+            kept = tuple(each for each, it in zip(left, found, strict=True) if it)
+            if len(kept) == 1:
+                other = _best([each for each in left if each not in kept], releases)
+                return _chosen(kept[0], other, because=because)
+            left = kept
+    taken = _best(left, releases)
+    return _chosen(taken, _best([each for each in left if each is not taken], releases))
+
+
+def _best(roads: Sequence[Road], releases: int) -> Road:
+    best, *rest = roads
+    for each in rest:
+        best = _better(best, each, releases=releases)
+    return best
 
 
 def lanes_of(plan: Priced, *, measure: Mixed) -> InLanes:
@@ -190,66 +226,70 @@ def amount_in(measure: LedgerMeasure, *, planned: Priced) -> Amount:
     return replace(planned.amount, lanes=lanes_of(planned, measure=measure))
 
 
-def fits_in(year: YearRoom, lanes: InLanes) -> int:
-    """Return how many releases of that cost fit into a year that holds no others.
+def part_of(year: YearRoom, lanes: InLanes) -> Fraction:
+    """Return the part of a year that a release takes, in the lane that has more room for it.
 
     Example:
         >>> cap = MixedCap.of(Fraction(3), delta=Fraction("1e-6"))
         >>> year = YearRoom(measure=Mixed(atto=10**12, yearly=9, lifetime=4), cap=cap)
-        >>> fits_in(year, InLanes(alone=10**9, pure=10**9, ordered=((4, 9 * 10**8), (9, 10**9))))
-        3
+        >>> part_of(year, InLanes(alone=10**9, pure=10**9, ordered=((4, 9 * 10**8), (9, 10**9))))
+        Fraction(1, 3)
     """
-    in_order = max(0, year.cap.budget) // lanes.at(year.cap.order)
-    return in_order if lanes.pure is None else max(in_order, nano(year.cap.epsilon) // lanes.pure)
+    room, cost = max(0, year.cap.budget), lanes.at(year.cap.order)
+    parts = [Fraction(cost, room)] if room else []
+    if lanes.pure is not None:
+        parts.append(Fraction(lanes.pure, nano(year.cap.epsilon)))
+    return min(parts, default=Fraction(NANO))
 
 
-def _better(one: Road, other: Road, *, releases: int) -> Chosen:
+def _better(one: Road, other: Road, *, releases: int) -> Road:
     """Return the road with the smaller errors, of those that fit as often as is asked."""
     difference = _difference(one, other)
     enough = [min(each.fits, releases) for each in (one, other)]
     takes_one = difference < 0
     if enough[0] != enough[1]:
         takes_one = enough[0] > enough[1]
-    elif abs(difference) <= _ALIKE:
-        takes_one = one.fits >= other.fits
-    return _chosen(one, other, takes_one=takes_one)
+    elif abs(difference) <= ALIKE:
+        takes_one = one.part <= other.part
+    return one if takes_one else other
 
 
-def _chosen(
-    one: Road, other: Road, *, takes_one: bool, because: Because = Because.BETTER
-) -> Chosen:
-    taken, left = (one, other) if takes_one else (other, one)
-    error = math.exp(_difference(taken, left))
-    return Chosen(taken=taken, other=left, error=error, because=because)
+def _chosen(taken: Road, other: Road, *, because: Because = Because.BETTER) -> Chosen:
+    error = math.exp(_difference(taken, other))
+    return Chosen(taken=taken, other=other, error=error, because=because)
 
 
 def _difference(one: Road, other: Road) -> float:
-    """Return the mean of :func:`log_errors`."""
-    logs = log_errors(one.plan, than=other.plan)
+    """Return the mean over statistics of ln of the error of one road as a share of the other's."""
+    logs = _log_errors(one, than=other).values()
     return sum(logs) / len(logs) if logs else 0.0
 
 
-def log_errors(plan: Plan, *, than: Plan) -> Sequence[float]:
-    """Return ln of the error of each statistic as a share of that in another plan of the study.
+def _log_errors(road: Road, *, than: Road) -> dict[str, float]:
+    return {
+        name: _log_ratio(error, than.errors[name])
+        for name, error in road.errors.items()
+        if name in than.errors
+    }
 
-    Where nobody said how many rows are expected, both are forecast for a thousand.  A statistic
-    that cannot be forecast then says nothing.
-    """
-    found = []
-    for statistic in plan.statistics:
-        other = next(each for each in than.statistics if each.id == statistic.id)
-        ours, theirs = _error(plan, statistic), _error(than, other)
-        if ours and theirs:
-            found.append(math.log(ours / theirs))
-    return found
+
+def _log_ratio(error: float, other: float) -> float:
+    """Return ln of a ratio of errors; of an interval of one value, that its error is a half."""
+    if error and other:
+        return math.log(error / other)
+    return 0.0 if error == other else math.log(2 if error else 0.5)
 
 
 def _error(plan: Plan, statistic: Statistic) -> float | None:
+    """Return half the width of an interval for the noise; for a thousand rows if nobody said.
+
+    None where that cannot be forecast.
+    """
     for asked in (statistic, replace(statistic, expect=_ROWS)):
         try:
             width = forecast(plan, asked).half_width
         except ConfideError:
             continue
-        if math.isfinite(width) and width > 0:
+        if math.isfinite(width):
             return width
     return None

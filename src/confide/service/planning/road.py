@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from confide.files.study import DeclaredStudy
 from confide.plans.plan import Plan
+from confide.plans.pricing.both_noises import has_both, with_laplace
 from confide.plans.pricing.roads import Because, Chosen
 from confide.privacy.measure import Measure
 
+_NAMED = 3
 _NOISE = {Measure.PURE: "Laplace", Measure.ZCDP: "Gaussian"}
 _REASONS = {
     Because.RELEASED: ", with which it was released: the other would be another charge",
@@ -24,7 +26,7 @@ class ToldRoad:
     """The noise that was chosen, and the other.
 
     Attributes:
-        noise: "Laplace" or "Gaussian".
+        noise: "Laplace", "Gaussian", or "Laplace and Gaussian".
         fits: How many such releases fit into what caps leave to a year, or to everything.
         other_fits: The same with the other noise; None where the study has no such plan.
         error: Errors of the other noise as a multiple of these; None likewise.
@@ -47,7 +49,7 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
     taken, other = chosen.taken, chosen.other
     noise, fits = _noise(taken.plan), _times(taken.fits)
     if other is not None and chosen.because is not Because.BETTER:
-        text = f"{noise} noise{_REASONS[chosen.because]}"
+        text = f"{_which(taken.plan)}{_REASONS[chosen.because]}"
         if chosen.because is not Because.RELEASED:
             text += f"; with {_noise(other.plan)} noise, {_compared(1 / chosen.error)}"
         error = f"{1 / chosen.error:.3g}"
@@ -59,7 +61,7 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
         return ToldRoad(noise=noise, fits=taken.fits, other_fits=None, error=None, text=text)
     ratio = 1 / chosen.error
     text = (
-        f"{noise} noise: with {_noise(other.plan)} noise, {_compared(ratio)}; and "
+        f"{_which(taken.plan)}: with {_noise(other.plan)} noise, {_compared(ratio)}; and "
         f"{_times(other.fits)} would fit into {within} instead of {taken.fits}."
     )
     if year.releases > 1:
@@ -74,7 +76,18 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
 
 
 def _noise(plan: Plan) -> str:
-    return _NOISE[plan.dataset.measure]
+    return "Laplace and Gaussian" if has_both(plan) else _NOISE[plan.dataset.measure]
+
+
+def _which(plan: Plan) -> str:
+    """Return which statistics have which noise."""
+    if not has_both(plan):
+        return f"{_noise(plan)} noise"
+    named = [repr(each.id) for each in with_laplace(plan)]
+    shown = ", ".join(named[:_NAMED]) + (
+        f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    )
+    return f"Laplace noise for {shown} and Gaussian noise for the rest"
 
 
 def _times(count: int) -> str:

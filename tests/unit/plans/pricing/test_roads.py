@@ -1,5 +1,6 @@
 """The noise of a plan in a mixed ledger: the smaller errors of those that fit into the year."""
 
+import math
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import forecast, make_plan
-from confide.plans.pricing.roads import fits_in, lanes_of, log_errors, measured_in
+from confide.plans.pricing.roads import lanes_of, measured_in, part_of, planned_by
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
@@ -83,8 +84,9 @@ def test_releases_of_a_plan_that_fit_into_a_year_are_those_that_its_caps_admit()
     year = of.year()
     pure = lanes_of(plan(1), measure=of.measure)
     gaussian = lanes_of(plan(1, releases=7), measure=of.measure)
-    assert fits_in(year, pure) == 3
-    assert fits_in(year, gaussian) == year.cap.budget // gaussian.at(year.cap.order) == 7
+    assert part_of(year, pure) == Fraction(1, 3)
+    assert part_of(year, gaussian) == Fraction(gaussian.at(year.cap.order), year.cap.budget)
+    assert math.floor(1 / part_of(year, gaussian)) == 7
 
 
 def test_a_study_of_declared_errors_takes_the_noise_that_leaves_the_year_more_room():
@@ -94,10 +96,10 @@ def test_a_study_of_declared_errors_takes_the_noise_that_leaves_the_year_more_ro
     rooms = {}
     for each in measured_in(of.dataset):
         alone = replace(of, dataset=replace(each, mixed=False))
-        rooms[each.measure] = fits_in(
+        rooms[each.measure] = part_of(
             of.year(), lanes_of(priced(asked, declared=alone), measure=of.measure)
         )
-    assert rooms[made.dataset.measure] == max(rooms.values())
+    assert rooms[made.dataset.measure] == min(rooms.values())
 
 
 def test_what_only_gaussian_noise_can_do_is_planned_with_it():
@@ -111,8 +113,12 @@ def test_what_only_gaussian_noise_can_do_is_planned_with_it():
 
 
 def test_errors_of_plans_are_compared_statistic_by_statistic():
-    three, nine = plan(1, epsilon="0.3"), plan(1, epsilon="0.9")
-    assert log_errors(three, than=nine)[0] == pytest.approx(1.1, abs=0.2)
+    of = ward()
+    roads = [plan(1, epsilon=epsilon) for epsilon in ("0.3", "0.9")]
+    plans = iter((roads[1], roads[0]))
+    chosen = planned_by(lambda _: next(plans), dataset=of.dataset, year=of.year())
+    assert chosen.taken.plan == roads[1]
+    assert chosen.error == pytest.approx(1 / 3, rel=0.15)
 
 
 PAGE = ROOT / "docs/how-to/choose-a-budget.md"
@@ -173,4 +179,4 @@ def test_the_table_of_errors_with_either_noise_is_what_plans_say():
             width = forecast(made, made.statistics[0]).half_width
             error, fit = told[each.measure]
             assert float(f"{width:.2g}") == float(error), name
-            assert fits_in(of.year(), lanes_of(made, measure=of.measure)) == int(fit), name
+            assert 1 // part_of(of.year(), lanes_of(made, measure=of.measure)) == int(fit), name
