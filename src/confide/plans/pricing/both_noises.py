@@ -28,7 +28,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.events import cost_in_lanes
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.privacy.accounting.mixed import best_order, charge
-from confide.privacy.amount import ATTO, NANO, InLanes
+from confide.privacy.amount import ATTO, NANO, InLanes, atto
 from confide.privacy.loss import PureDP
 from confide.privacy.measure import Measure, Mixed
 from confide.tables.aggregates.shapes import InRounds
@@ -36,7 +36,7 @@ from confide.tables.aggregates.shapes import InRounds
 Forecaster: TypeAlias = Callable[[Statistic, Sequence[Measurement]], float | None]
 """The error of a statistic, if its questions are answered with this noise."""
 
-ALIKE = 0.01
+AS_GOOD = 0.01
 """Errors that differ by a smaller share are taken for the same."""
 
 _GRID = 2**20
@@ -100,6 +100,20 @@ def with_laplace(plan: Plan) -> tuple[Statistic, ...]:
     return tuple(each for each in plan.statistics if each.id in found)
 
 
+def cost_shares(plan: Plan) -> tuple[float, ...]:
+    """Return the share of each measurement in what a plan costs; of both noises, at its order.
+
+    That is the order at which the release by itself loses least, at the δ of the data set.
+    """
+    if not has_both(plan):
+        return tuple(each.nano / plan.amount.nano for each in plan.measurements)
+    delta = plan.dataset.delta
+    alone = _lanes(plan.measurements, Mixed(atto=atto(delta), yearly=2, lifetime=2)).alone
+    order = best_order(Fraction(alone, NANO), delta=delta)
+    costs = [each.event.use.charged(order).ordered for each in plan.measurements]
+    return tuple(cost / sum(costs) for cost in costs)
+
+
 def _ask_the_same(ours: Sequence[Measurement], theirs: Sequence[Measurement]) -> bool:
     """Return whether they ask the same, and are answered with added noise in one round."""
     if len(ours) != len(theirs):
@@ -153,13 +167,15 @@ def _part(
     if before is None or not _ask_the_same(ours, theirs):
         return _Part(measurements=ours)
     after = error(theirs)
-    as_good = _is_at_most(after, before, factor=1 + ALIKE)
+    as_good = _is_at_most(after, before, factor=1 + AS_GOOD)
     if as_good and less(theirs, ours):
         return _Part(measurements=tuple(map(_in_rho, theirs)))
-    if as_good and _is_at_most(before, after, factor=1 + ALIKE):  # both keep an error that is named
+    if as_good and _is_at_most(
+        before, after, factor=1 + AS_GOOD
+    ):  # both keep an error that is named
         return _Part(measurements=ours)
     sharper = tuple(_laplace(each, order=own, cost=own * each.nano) for each in ours)
-    better = _is_at_most(error(sharper), before, factor=1 - ALIKE)
+    better = _is_at_most(error(sharper), before, factor=1 - AS_GOOD)
     return _Part(measurements=sharper if better else ours, shares=True)
 
 

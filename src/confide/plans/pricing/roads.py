@@ -22,7 +22,7 @@ from confide.errors import ConfideError, ContractError, UnsupportedError
 from confide.plans.events import recompute
 from confide.plans.plan import Measurement, Plan, Priced, Statistic
 from confide.plans.pricing.allocate import forecast
-from confide.plans.pricing.both_noises import ALIKE, with_both
+from confide.plans.pricing.both_noises import AS_GOOD, has_both, with_both
 from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.amount import NANO, Amount, InLanes, nano
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed
@@ -192,12 +192,20 @@ def _decided(roads: tuple[Road, ...], *, record: OnRecord, releases: int) -> Cho
             break
         if any(found) and not all(found):
             kept = tuple(each for each, it in zip(left, found, strict=True) if it)
-            if len(kept) == 1:
-                other = _best([each for each in left if each not in kept], releases)
-                return _chosen(kept[0], other, because=because)
+            if len({_noises(each) for each in kept}) == 1:
+                taken = _best(kept, releases)
+                return _chosen(taken, _best(_unlike(taken, left), releases), because=because)
             left = kept
     taken = _best(left, releases)
-    return _chosen(taken, _best([each for each in left if each is not taken], releases))
+    return _chosen(taken, _best(_unlike(taken, left) or _unlike(taken, roads), releases))
+
+
+def _noises(road: Road) -> tuple[Measure, bool]:
+    return road.plan.dataset.measure, has_both(road.plan)
+
+
+def _unlike(road: Road, roads: Sequence[Road]) -> list[Road]:
+    return [each for each in roads if _noises(each) != _noises(road)]
 
 
 def _best(roads: Sequence[Road], releases: int) -> Road:
@@ -249,7 +257,7 @@ def _better(one: Road, other: Road, *, releases: int) -> Road:
     takes_one = difference < 0
     if enough[0] != enough[1]:
         takes_one = enough[0] > enough[1]
-    elif abs(difference) <= ALIKE:
+    elif abs(difference) <= AS_GOOD:
         takes_one = one.part <= other.part
     return one if takes_one else other
 

@@ -23,7 +23,7 @@ from confide.service.planning.caps import delta_beside, file_caps
 from confide.service.planning.growth import told_growth
 from confide.service.planning.left_out import told_refusal
 from confide.service.planning.loss import told_loss
-from confide.service.planning.outlook import measured, outlooks
+from confide.service.planning.outlook import measured_by, outlooks
 from confide.service.planning.preview import Preview
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -55,7 +55,7 @@ def preview_alone(study: DeclaredStudy, planned: Plan, *, why: str) -> Preview:
         dataset=planned.dataset.id,
         digest=planned.digest(),
         loss=told_loss(planned),
-        measurements=tuple(measured(each, planned=planned) for each in planned.measurements),
+        measurements=measured_by(planned),
         statistics=outlooks(forecasts(planned)),
         caps=caps,
         epsilon_delta=delta_beside(planned.dataset),

@@ -10,6 +10,7 @@ from confide.drawing.numbers import significant
 from confide.drawing.words import Words, load_words
 from confide.plans.estimates import Forecast, PartForecast
 from confide.plans.plan import Measurement, Plan
+from confide.plans.pricing.both_noises import cost_shares
 from confide.report.wording.bounding import law_text, measured_text
 
 
@@ -117,7 +118,13 @@ class NotForetold:
 Outlook: TypeAlias = Expected | NotForetold
 
 
-def measured(each: Measurement, *, planned: Plan) -> Measured:
+def measured_by(planned: Plan) -> tuple[Measured, ...]:
+    """Return what a plan measures, at what share of its cost."""
+    shares = zip(planned.measurements, cost_shares(planned), strict=True)
+    return tuple(_measured(each, planned=planned, share=share) for each, share in shares)
+
+
+def _measured(each: Measurement, *, planned: Plan, share: float) -> Measured:
     """Return what is measured, how far one person moves it, and its noise."""
     words = load_words("en")
     sensitivity = each.sensitivity
@@ -134,7 +141,7 @@ def measured(each: Measurement, *, planned: Plan) -> Measured:
             because=sensitivity.because,
         ),
         noise=law_text(each.mechanism, grid=grid, words=words),
-        cost_share=f"{each.nano / planned.amount.nano:.4f}",
+        cost_share=f"{share:.4f}",
         delta=f"{each.atto / 10**18:g}",
     )
 

@@ -26,7 +26,7 @@ from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.left_out import Refusal, told_refusal
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.offers import Offer, offered
-from confide.service.planning.outlook import Measured, Outlook, measured, outlooks
+from confide.service.planning.outlook import Measured, Outlook, measured_by, outlooks
 from confide.service.planning.road import ToldRoad
 from confide.service.site import Site
 
@@ -138,7 +138,7 @@ def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview
         dataset=dataset.id,
         digest=planned.digest(),
         loss=told_loss(planned),
-        measurements=tuple(measured(each, planned=planned) for each in planned.measurements),
+        measurements=measured_by(planned),
         statistics=outlooks(forecasts(planned)),
         caps=caps,
         epsilon_delta=delta_beside(dataset),
