@@ -21,6 +21,7 @@ from confide.drawing.numbers import epsilon_text, percent
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.plan import Measurement
+from confide.plans.pricing.both_noises import has_both
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
@@ -81,7 +82,8 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
         case _:
             yield words.say("methods.pure")
     if plan.dataset.mixed:
-        yield words.say("methods.mixed", noise=words.say(f"methods.noise.{measure.value}"))
+        noise = "both" if has_both(plan) else measure.value
+        yield words.say("methods.mixed", noise=words.say(f"methods.noise.{noise}"))
     yield words.say("methods.bounds", facts="; ".join(_facts(form.data, words=words)))
     levels = {estimate.level for estimate in release.estimates}
     yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))

@@ -124,3 +124,36 @@ def test_a_document_of_a_year_states_its_loss_at_the_delta_of_the_caps(tmp_path)
     both = (*pure("1"), *gaussian("0.0234"))
     spent = sum(charge(each.use.loss, order=cap.order).ordered for each in both)
     assert year == pytest.approx(3 - (cap.budget - spent) / 1e9, abs=0.02)
+
+
+def sharp_beside_rough(name, *, sharp=6, rough=60):
+    rows = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients, error: {{within: {within}}}}}\n"
+        for place, within in enumerate([sharp, *[rough] * 19])
+    )
+    return f"study: {{id: {name}}}\nstatistics:\n{rows}"
+
+
+def test_a_sharp_number_beside_rough_ones_is_released_with_a_noise_of_its_own(tmp_path):
+    dataset = MIXED.replace("release: {epsilon: 1}, ", "")
+    clinic = make_clinic(tmp_path / "clinic", dataset=dataset)
+    clinic.study.write_text(sharp_beside_rough("both"))
+    said = text(confide("plan", clinic.study))
+    assert "Laplace noise for 'n0' and Gaussian noise for the rest: with" in said
+    planned = confide("plan", clinic.study, "--json").json
+    assert planned["road"]["noise"] == "Laplace and Gaussian"
+    assert sum(float(each["cost-share"]) for each in planned["measurements"]) == pytest.approx(
+        1, abs=0.001
+    )
+    out = tmp_path / "out"
+    assert confide("run", clinic.study, "--out", out, "--quiet").code == 0
+    assert confide("verify", out).code == 0
+    (entry,) = confide("ledger", "show", clinic.dataset, "--json").json["entries"]
+    assert float(entry["epsilon"]) < 1.1
+    methods = (out / "methods.md").read_text()
+    assert "discrete Laplace noise of scale" in methods
+    assert "discrete Gaussian noise of standard deviation" in methods
+    assert "Here it is Laplace noise for some statistics and Gaussian noise for others." in methods
+    again = confide("run", clinic.study, "--out", tmp_path / "again", "--quiet")
+    assert again.code == 0
+    assert len(confide("ledger", "show", clinic.dataset, "--json").json["entries"]) == 1
