@@ -96,6 +96,7 @@ class Life:
     kind: str
     folder: Path
     seed: int
+    measure: str = "pure"
     open: dict[str, Workspace] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
     asked: int = 0
@@ -105,7 +106,8 @@ class Life:
         self.draw = random.Random(self.seed)
         self.ids = [str(number) for number in range(6)]
         limits = {"cap": f'epsilon: "{CAP}"', "life": 'epsilon: "90000"'}
-        write_hospital(self.folder, patients=6, window=self.draw.choice(WINDOWS), **limits)
+        window = self.draw.choice(WINDOWS)
+        write_hospital(self.folder, patients=6, window=window, measure=self.measure, **limits)
         self.world = World(kind=self.kind, folder=self.folder)
         self.world.declare()
 

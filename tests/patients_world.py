@@ -32,9 +32,14 @@ tables:
 """
 ACCOUNTING = {
     "pure": "{measure: pure}",
+    "mixed": '{measure: mixed, report-delta: "1e-6", selection-delta: "1e-7"}',
     "zcdp": '{measure: zcdp, report-delta: "1e-6", selection-delta: "1e-7"}',
 }
-DATASET_ACCOUNTING = {"pure": "{measure: pure}", "zcdp": '{measure: zcdp, delta: "1e-6"}'}
+DATASET_ACCOUNTING = {
+    "pure": "{measure: pure}",
+    "mixed": '{measure: mixed, delta: "1e-6"}',
+    "zcdp": '{measure: zcdp, delta: "1e-6"}',
+}
 
 
 def write_hospital(

@@ -284,6 +284,9 @@ class Ledger(Protocol):
     ) -> Spent:
         """Return the use of every cap; of projects and analysts all that are known, or one."""
 
+    def counted_in(self, lineage: str) -> LedgerMeasure:
+        """Return in what the losses of a lineage add up."""
+
     def entries(self, lineage: str, *, last: int | None = None) -> tuple[Entry, ...]:
         """Return every request of a lineage, oldest first; or so many of the newest."""
 

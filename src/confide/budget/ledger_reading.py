@@ -21,6 +21,7 @@ from confide.budget.ledger import Entry, Growth, Head, LedgerTerms, Spent
 from confide.budget.policy.counters import Occasion, counter_name
 from confide.budget.workflow.submission import Decision
 from confide.errors import LedgerFrozenError
+from confide.privacy.measure import LedgerMeasure
 
 
 class LedgerReading:
@@ -107,6 +108,11 @@ class LedgerReading:
     def of_growth(self, growth: Growth) -> tuple[Entry, ...]:
         """See :meth:`Ledger.of_growth`."""
         return self._marked(GROWTH, growth.lineage, str(growth.opened))
+
+    def counted_in(self, lineage: str) -> LedgerMeasure:
+        """See :meth:`Ledger.counted_in`."""
+        with self._journal.transaction():
+            return self._journal.book.account(lineage).terms.measure
 
     def beside(self, number: int, *, window: str) -> tuple[Entry, ...]:
         """See :meth:`Ledger.beside`."""

@@ -117,6 +117,11 @@ class Amount:
         """What it costs by itself, in 1e-9; of a mixed ledger ε, as caps on one release are."""
         return self.nano if self.lanes is None else self.lanes.alone
 
+    @property
+    def of_patients(self) -> int:
+        """What it costs a patient who pays all of it, in 1e-9; of a mixed ledger at its order."""
+        return self.nano if self.lanes is None else self.lanes.ordered[-1][1]
+
     def loss(self, measure: Measure) -> PrivacyLoss:
         """Return the loss that the amount stands for; it is not nothing."""
         found, delta = Fraction(self.nano, NANO), Fraction(self.atto, ATTO)

@@ -29,6 +29,12 @@ What the proof needs, and where it is kept: v_i from i's rows alone (bounding in
 within a person); *never* a refusal, a delay or a message that depends on anybody's s_i; spends
 rounded up; a loss charged before its noise is drawn.
 
+*In a mixed ledger* everything is of one order a, the largest of the ledger: Laplace noise loses at
+most min(a·ε_i²/2, what the ledger charges for the whole) about a shift by v_i, Gaussian noise
+a·ρ_i, and B is the budget of the cap (ε, δ) at that order (:mod:`.accounting.mixed`).  The proof is
+that under ``zcdp`` for the one order: exp((a−1)(L_t − s_t)) is a supermartingale and s_t ≤ B, so
+the divergence of order a is at most B, which implies (ε, δ).  Nobody has a lane of pure events.
+
 *Windows.*  The theorem holds for the releases of any set of times, given those before, if the sum
 of charges in it is at most B.  A calendar year is the ledger's open year.  ``rolling-365d`` counts
 what was charged in the last 365 days at each release, so every stretch of 365 days holds at most B.
@@ -57,12 +63,14 @@ References:
 
 import enum
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import assert_never
 
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, UnsupportedError
+from confide.privacy.accounting.mixed import MixedCap
 from confide.privacy.adjacency import Adjacency
-from confide.privacy.amount import NANO
-from confide.privacy.measure import Measure
+from confide.privacy.amount import ATTO, NANO
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 
 FEMTO = 10**15
 """Steps of an individual spend in one ε or ρ."""
@@ -101,8 +109,13 @@ class PatientCap:
             )
 
 
-def enforced(cap: PatientCap, *, adjacency: Adjacency, measure: Measure) -> int:
+def enforced(cap: PatientCap, *, adjacency: Adjacency, measure: LedgerMeasure) -> int:
     """Return B, up to which a patient's own losses add up, in 1e-15; rounded down.
+
+    Of a mixed ledger losses and B are of its order for patients; 0 where that leaves nothing.
+
+    Raises:
+        UnsupportedError: Of a mixed ledger under substitution.
 
     Example:
         >>> cap = PatientCap(nano=500_000_000, window=CapWindow.CALENDAR_YEAR)
@@ -111,6 +124,8 @@ def enforced(cap: PatientCap, *, adjacency: Adjacency, measure: Measure) -> int:
         >>> enforced(cap, adjacency=Adjacency.SUBSTITUTE, measure=Measure.ZCDP)
         125000000000000
     """
+    if isinstance(measure, Mixed):
+        return _in_order(cap, adjacency=adjacency, measure=measure)
     match adjacency, measure:
         case Adjacency.ADD_REMOVE, _:
             parts = 1
@@ -121,3 +136,14 @@ def enforced(cap: PatientCap, *, adjacency: Adjacency, measure: Measure) -> int:
         case _:
             assert_never(adjacency)
     return cap.nano * (FEMTO // NANO) // parts
+
+
+def _in_order(cap: PatientCap, *, adjacency: Adjacency, measure: Mixed) -> int:
+    if adjacency is not Adjacency.ADD_REMOVE:
+        raise UnsupportedError(
+            "Under substitution no mixed ledger counts what each patient's rows cost.",
+            hint="Declare adjacency: add-remove, or account in zcdp or pure.",
+        )
+    epsilon, delta = Fraction(cap.nano, NANO), Fraction(measure.atto, ATTO)
+    budget = MixedCap(epsilon=epsilon, delta=delta, order=measure.of_patients).budget
+    return max(0, budget) * (FEMTO // NANO)

@@ -84,6 +84,14 @@ class Mixed:
         return of_year if yearly else of_life
 
     @property
+    def of_patients(self) -> int:
+        """Return the order at which each patient's own losses add up: the largest.
+
+        It is at least that of the tightest cap of a patient, which is one of the caps that decide.
+        """
+        return self.orders[-1]
+
+    @property
     def orders(self) -> tuple[int, ...]:
         """The orders, each once."""
         return tuple(sorted({self.yearly, self.lifetime, *self.each}))
@@ -107,6 +115,18 @@ def letter_in(order: int, *, letter: str) -> str:
 
 LedgerMeasure: TypeAlias = Measure | Mixed
 """In what a ledger counts."""
+
+
+def letter_of_patients(measure: LedgerMeasure) -> str:
+    """Return the letter of what each patient's rows cost.
+
+    Example:
+        >>> letter_of_patients(Mixed(atto=10**12, yearly=9, lifetime=4))
+        'ε(9)'
+    """
+    order = measure.of_patients if isinstance(measure, Mixed) else 0
+    return letter_in(order, letter=measure.letter)
+
 
 _ORDER = r"([2-9]|[1-9][0-9]{1,11})"
 _MIXED = re.compile(

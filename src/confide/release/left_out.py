@@ -21,11 +21,15 @@ from fractions import Fraction
 
 from confide.budget.entry import OVER, Entry, State
 from confide.budget.ledger import Ledger
+from confide.budget.per_patient.records import lost_whole, whole
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.plans.plan import Plan
-from confide.plans.pricing.individual import for_everybody, whole_loss
+from confide.plans.pricing.individual import for_everybody
 from confide.plans.pricing.least_charge import LeastCharge, least_charges
+from confide.privacy.accounting.mixed import MixedCap
+from confide.privacy.amount import NANO, atto
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap, enforced
+from confide.privacy.measure import LedgerMeasure, Mixed
 from confide.statistics import read_plan
 from confide.tables.schema import Dataset
 
@@ -77,7 +81,7 @@ def cap_uses(
     Raises:
         LedgerFrozenError: If a recorded plan is not the one that was charged.
     """
-    adjacency, measure = dataset.adjacency, dataset.measure
+    adjacency, measure = dataset.adjacency, measure_of_patients(dataset, ledger=ledger)
     found = [
         CapUse(cap=cap, bound=enforced(cap, adjacency=adjacency, measure=measure))
         for cap in dataset.patients
@@ -87,13 +91,13 @@ def cap_uses(
 
     @functools.cache
     def alike(number: int) -> int:
-        return _by_plan(ledger.recorded_plan(number))
+        return _by_plan(ledger.recorded_plan(number), measure=measure)
 
     def paid(entry: Entry) -> int:
         if not entry.amount.nano or entry.state in OVER or entry.number == without:
             return 0
         if not entry.filtered:
-            return whole_loss(entry.amount.nano)
+            return whole(entry)
         return 0 if entry.state in _PENDING else alike(entry.number)
 
     def used(use: CapUse) -> CapUse:
@@ -101,7 +105,7 @@ def cap_uses(
             return use
         now = ledger.counting_now(dataset.lineage, window=use.cap.window.value)
         amounts = [(day, paid(entry)) for entry, day in now.entries]
-        lost = whole_loss(now.lost)
+        lost = lost_whole(now.lost, measure=measure)
         ends = [(day, units) for day, units in [*amounts, (now.lost_leaves, lost)] if day and units]
         everybody = sum(units for _, units in amounts) + lost
         return CapUse(cap=use.cap, bound=use.bound, everybody=everybody, leaves=tuple(sorted(ends)))
@@ -109,10 +113,32 @@ def cap_uses(
     return tuple(used(use) for use in found)
 
 
-def refusal(plan: Plan, *, uses: Iterable[CapUse]) -> BudgetExhaustedError | None:
+def measure_of_patients(dataset: Dataset, *, ledger: Ledger | None) -> LedgerMeasure:
+    """Return in what the losses of each patient add up: as the ledger counts.
+
+    Where it cannot be opened, at the order that is the best for the tightest cap of a patient.
+    """
+    if ledger is not None:
+        return ledger.counted_in(dataset.lineage)
+    if not (dataset.mixed and dataset.patients):
+        return dataset.measure
+    delta = dataset.delta - dataset.selection_delta
+    tightest = Fraction(min(cap.nano for cap in dataset.patients), NANO)
+    order = MixedCap.of(tightest, delta=delta).order
+    return Mixed(atto=atto(delta), yearly=order, lifetime=order)
+
+
+def refusal(
+    plan: Plan, *, uses: Iterable[CapUse], measure: LedgerMeasure | None = None
+) -> BudgetExhaustedError | None:
     """Return why a plan is refused of which some number, or all, could count nobody; None if not.
 
     By the cap under which it fits last.
+
+    Args:
+        plan: Which.
+        uses: Of its caps.
+        measure: In what they count; as the plan does when None.
 
     Raises:
         ContractError: If patients cannot be left out of such a plan.
@@ -120,7 +146,7 @@ def refusal(plan: Plan, *, uses: Iterable[CapUse]) -> BudgetExhaustedError | Non
     uses = tuple(uses)
     if not uses:
         return None
-    least = least_charges(plan)
+    least = least_charges(plan, measure=measure)
     most = max((each.femto for each in least), default=0)
     passed = [use for use in uses if max(most, 1) > use.left]
     if not passed:
@@ -128,7 +154,20 @@ def refusal(plan: Plan, *, uses: Iterable[CapUse]) -> BudgetExhaustedError | Non
     never = [use for use in passed if not use.fits_from(most)]
     use = min(never, key=lambda each: each.left) if never else None
     use = use or max(passed, key=lambda each: each.fits_from(most))
-    return _refused(plan, least=least, use=use)
+    return _refused(plan, least=least, use=use, measure=measure)
+
+
+def nobody_is_counted(
+    plan: Plan, *, ledger: Ledger | None, without: int = 0
+) -> BudgetExhaustedError | None:
+    """Return why some number of a plan could count nobody; arguments are those of cap_uses.
+
+    Raises:
+        ContractError: If patients cannot be left out of such a plan.
+    """
+    uses = cap_uses(plan.dataset, ledger=ledger, without=without)
+    measure = measure_of_patients(plan.dataset, ledger=ledger)
+    return refusal(plan, uses=uses, measure=measure)
 
 
 def require_somebody(plan: Plan, *, ledger: Ledger, without: int = 0) -> None:
@@ -137,23 +176,25 @@ def require_somebody(plan: Plan, *, ledger: Ledger, without: int = 0) -> None:
     Raises:
         BudgetExhaustedError: If so.
     """
-    refused = refusal(plan, uses=cap_uses(plan.dataset, ledger=ledger, without=without))
+    refused = nobody_is_counted(plan, ledger=ledger, without=without)
     if refused is not None:
         raise refused
 
 
-def _by_plan(text: str) -> int:
+def _by_plan(text: str, *, measure: LedgerMeasure) -> int:
     """Return what a recorded plan charged everybody; 0 of one that cannot be read here."""
     try:
-        return for_everybody(read_plan(json.loads(text)))
+        return for_everybody(read_plan(json.loads(text)), measure=measure)
     except ContractError:
         return 0
 
 
-def _refused(plan: Plan, *, least: tuple[LeastCharge, ...], use: CapUse) -> BudgetExhaustedError:
+def _refused(
+    plan: Plan, *, least: tuple[LeastCharge, ...], use: CapUse, measure: LedgerMeasure | None
+) -> BudgetExhaustedError:
     beyond = [each for each in least if max(each.femto, 1) > use.left]
     asked = min(each.femto for each in beyond)
-    everybody, left = for_everybody(plan), f"{use.left / FEMTO:.6g}"
+    everybody, left = for_everybody(plan, measure=measure), f"{use.left / FEMTO:.6g}"
     names = tuple(dict.fromkeys(each.measurement.statistic for each in beyond))
     if max(everybody, 1) > use.left:
         asked, what = everybody, f"this plan charges every patient {everybody / FEMTO:.6g}"

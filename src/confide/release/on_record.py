@@ -17,6 +17,7 @@ from confide.plans.pricing.both_noises import has_both
 from confide.plans.pricing.roads import OnRecord, amount_in
 from confide.privacy.measure import LedgerMeasure, Measure
 from confide.release.approval import analyst_of
+from confide.release.left_out import nobody_is_counted
 from confide.release.published import is_released
 
 
@@ -41,13 +42,18 @@ def of_policy(policy: Policy, *, measure: LedgerMeasure) -> OnRecord:
 
 
 def fits_now(plan: Plan, *, ledger: Ledger) -> bool:
-    """Return whether a plan fits under its ceiling and what was charged left of every cap."""
+    """Return whether a plan fits under its ceiling and what was charged left of every cap.
+
+    Under caps that leave patients out it fits if somebody can be counted in each of its numbers.
+    """
     lineage, study = plan.dataset.lineage, plan.study
     analyst = analyst_of(ledger, plan)
     spent = ledger.spent(lineage, project=study.project, analyst=analyst)
     amount = amount_in(spent.measure, planned=plan)
     present = ledger.desk.policy(lineage)
     if present and _is_past_ceiling(plan, adopted=present, measure=spent.measure):
+        return False
+    if nobody_is_counted(plan, ledger=ledger) is not None:
         return False
     charged = (scope.charged(amount) for scope in spent.scopes)
     return all(use.remaining is None or this <= use.remaining for use, this in charged)

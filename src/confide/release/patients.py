@@ -25,7 +25,8 @@ from confide.noise.entropy import Entropy
 from confide.plans.plan import Plan
 from confide.plans.pricing.individual import WholeLoss, individual_losses
 from confide.privacy.individual import enforced
-from confide.release.left_out import require_somebody
+from confide.privacy.measure import LedgerMeasure
+from confide.release.left_out import measure_of_patients, require_somebody
 from confide.rows.engine import Engine, ExactAggregates, PersonSums
 from confide.tables.aggregates.shapes import Asked
 from confide.tables.schema import Dataset
@@ -192,7 +193,7 @@ class AdmittedRows:
                 self.ledger, opened=self.opened, roster=rows.roster, identities=rows.identities
             )
             return PatientsCharged(left_out=out, tag="")
-        who, losses = rows.losses(individual_losses(self.plan))
+        who, losses = rows.losses(individual_losses(self.plan, measure=self._measure))
         bill = Bill(
             everybody=self._everybody(),
             who=who,
@@ -208,17 +209,21 @@ class AdmittedRows:
             nonce=self.entropy.octets(NONCE).tobytes(),
         )
 
+    @property
+    def _measure(self) -> LedgerMeasure:
+        return measure_of_patients(self.plan.dataset, ledger=self.ledger)
+
     def _bounds(self) -> tuple[SpendCap, ...]:
         of = self.plan.dataset
         return tuple(
             SpendCap(
                 window=cap.window,
-                femto=enforced(cap, adjacency=of.adjacency, measure=of.measure),
+                femto=enforced(cap, adjacency=of.adjacency, measure=self._measure),
                 cap=cap.id,
             )
             for cap in of.patients
         )
 
     def _everybody(self) -> int:
-        charges = individual_losses(self.plan)
+        charges = individual_losses(self.plan, measure=self._measure)
         return sum(each.femto for each in charges if isinstance(each, WholeLoss))

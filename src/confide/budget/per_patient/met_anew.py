@@ -21,11 +21,8 @@ from numpy.typing import NDArray
 
 from confide.budget.entry import Entry
 from confide.budget.per_patient.people import People
-from confide.budget.per_patient.records import whole
-from confide.budget.per_patient.tally import LOWEST, CountedCharge
-
-MOST = -LOWEST // 2
-"""More than any cap, and two of it are no more than an integer of a vector holds."""
+from confide.budget.per_patient.records import ANYTHING, whole
+from confide.budget.per_patient.tally import CountedCharge
 
 
 def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:
@@ -67,5 +64,5 @@ def paid_before(
             for number, each in counted.items()
             if number < row and each.tag
         ]
-        begun[rows == row] = min(MOST, sum(own))
+        begun[rows == row] = min(ANYTHING, sum(own))
     return begun

@@ -18,6 +18,10 @@ from confide.budget.per_patient.tally import CountedCharge
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
+from confide.privacy.measure import LedgerMeasure, Mixed
+
+ANYTHING = 2**61
+"""More than any cap, in 1e-15; two of it are no more than an integer of a vector holds."""
 
 _HELD = frozenset({State.COMMITTED, State.PUBLISHED})
 _PENDING = frozenset({State.RESERVED, State.READING})
@@ -119,6 +123,16 @@ def unexplained(path: Path) -> LedgerFrozenError:
     )
 
 
+def lost_whole(units: int, *, measure: LedgerMeasure) -> int:
+    """Return what everybody paid for rows that are lost, in 1e-15.
+
+    Of a mixed ledger it is told at the orders of its own caps, so it may be anything.
+    """
+    if isinstance(measure, Mixed):
+        return ANYTHING if units else 0
+    return units * (FEMTO // NANO)
+
+
 def whole(entry: Entry) -> int:
     """Return the whole loss of a charge, in 1e-15."""
-    return entry.amount.nano * (FEMTO // NANO)
+    return entry.amount.of_patients * (FEMTO // NANO)

@@ -43,7 +43,7 @@ from confide.budget.per_patient.bill import Bill, PatientsCharged, SpendCap, exh
 from confide.budget.per_patient.members import Members, write_members
 from confide.budget.per_patient.met_anew import met_anew, paid_before
 from confide.budget.per_patient.people import People
-from confide.budget.per_patient.records import MembershipFiles, whole
+from confide.budget.per_patient.records import MembershipFiles, lost_whole, whole
 from confide.budget.per_patient.roster import Roster, keep_roster, read_roster, roster_of
 from confide.budget.per_patient.sealed import changed, read_sealed, rewrite_sealed
 from confide.budget.per_patient.store_folder import (
@@ -56,8 +56,7 @@ from confide.budget.per_patient.store_folder import (
 from confide.budget.per_patient.tally import CountedCharge, Tally, tally_of
 from confide.budget.per_patient.withdrawn import Withdrawn
 from confide.errors import LedgerFrozenError
-from confide.privacy.amount import NANO
-from confide.privacy.individual import FEMTO, CapWindow
+from confide.privacy.individual import CapWindow
 
 LOST = 0
 """Stands for the rows that were lost, among numbers of entries."""
@@ -327,7 +326,8 @@ class PatientStore:
         wanted = self._records.counted(ledger.beside(entry.number, window=window.value))
         lost = ledger.lost_beside(entry.number, window=window.value)
         if lost:
-            wanted[LOST] = CountedCharge(everybody=lost * (FEMTO // NANO))
+            everybody = lost_whole(lost, measure=ledger.counted_in(self._lineage))
+            wanted[LOST] = CountedCharge(everybody=everybody)
         tally = self._tallies.get(window) or self._cached(window, known=known)
         is_of_now = tally.counted.keys() <= {*known, LOST}  # and of no row that is lost by now
         if not is_of_now or any(wanted.get(n, c).tag != c.tag for n, c in tally.counted.items()):

@@ -40,6 +40,7 @@ from confide.files.policy.policy_sections import (
 )
 from confide.files.texts import read_section
 from confide.files.yaml_text import read_yaml
+from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 
@@ -106,6 +107,11 @@ class _Reader:
 
     def refuse(self, place: str, message: str, *, hint: str) -> ContractError:
         return ContractError(f"{self.name}: {place}: {message}", hint=hint)
+
+    @property
+    def adds_or_removes(self) -> bool:
+        """Whether neighbours differ by the rows of a unit, and not by a unit for another."""
+        return self.file.protects.adjacency is Adjacency.ADD_REMOVE
 
     @property
     def is_mixed(self) -> bool:
@@ -208,11 +214,11 @@ class _Reader:
                 f"enforce: drop leaves out patients; scope {section.scope.value} has none.",
                 hint="Write scope: patient, or enforce: plan.",
             )
-        if section.enforce is Enforce.DROP and self.is_mixed:
+        if section.enforce is Enforce.DROP and self.is_mixed and not self.adds_or_removes:
             raise self.refuse(
                 place,
-                "enforce: drop counts what each patient's rows cost in one measure, not in two.",
-                hint="Write enforce: plan, or accounting: {measure: zcdp, ...}.",
+                "enforce: drop counts under mixed what adding or removing a patient's rows costs.",
+                hint="Write adjacency: add-remove, or accounting: {measure: zcdp, ...}.",
             )
         return PolicyCap(
             id=section.id,

@@ -27,7 +27,7 @@ from confide.plans.growth import grown_to
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO
-from confide.privacy.measure import Measure
+from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.privacy.unit import Entity
 from confide.tables.aggregates.shapes import OfPersons, Shared
 
@@ -98,22 +98,31 @@ class WholeLoss:
 IndividualLoss: TypeAlias = OwnLoss | WholeLoss
 
 
-def individual_losses(plan: Plan) -> tuple[IndividualLoss, ...]:
+def individual_losses(
+    plan: Plan, *, measure: LedgerMeasure | None = None
+) -> tuple[IndividualLoss, ...]:
     """Return how patients pay for each measurement of a plan; of public facts only.
+
+    Args:
+        plan: Which.
+        measure: Of the ledger; that of the plan when None.
 
     Raises:
         ContractError: If the privacy unit is no patient, or patients cannot be left out.
     """
     _require_patients(plan)
     growing = grown_to(plan) is not None
+    of = plan.dataset.measure if measure is None else measure
     return tuple(
-        _whole(each) if growing else _individual(each, plan=plan) for each in plan.measurements
+        _whole(each, of) if growing else _individual(each, plan=plan, of=of)
+        for each in plan.measurements
     )
 
 
-def for_everybody(plan: Plan) -> int:
+def for_everybody(plan: Plan, *, measure: LedgerMeasure | None = None) -> int:
     """Return what every patient pays for a plan, whatever their rows, in 1e-15."""
-    return sum(each.femto for each in individual_losses(plan) if isinstance(each, WholeLoss))
+    losses = individual_losses(plan, measure=measure)
+    return sum(each.femto for each in losses if isinstance(each, WholeLoss))
 
 
 def whole_loss(nano: int) -> int:
@@ -133,9 +142,10 @@ def _require_patients(plan: Plan) -> None:
             raise ContractError(each.aggregate.shared, hint=hint)
 
 
-def _individual(measurement: Measurement, *, plan: Plan) -> IndividualLoss:
-    moved, measure = measurement.sensitivity, plan.dataset.measure
-    match measurement.mechanism, measure:
+def _individual(measurement: Measurement, *, plan: Plan, of: LedgerMeasure) -> IndividualLoss:
+    """Return how patients pay; at an order a of Rényi divergence a·ρ, as ε ≤ a·ε²/2 for small ε."""
+    moved, order = measurement.sensitivity, of.of_patients if isinstance(of, Mixed) else 1
+    match measurement.mechanism, Measure.ZCDP if isinstance(of, Mixed) else of:
         case DiscreteLaplace(scale=scale), Measure.PURE:
             norm, each, largest = Norm.L1, 1 / scale, moved.l1
         case DiscreteLaplace(scale=scale), Measure.ZCDP:
@@ -143,18 +153,25 @@ def _individual(measurement: Measurement, *, plan: Plan) -> IndividualLoss:
         case DiscreteGaussian(sigma_squared=square), Measure.ZCDP:
             norm, each, largest = Norm.L2_SQUARED, 1 / (2 * square), moved.l2_squared
         case (KeyThreshold() | SetSelection() | Peeling(), _):
-            return _whole(measurement)
+            return _whole(measurement, of)
         case _:
             raise UnsupportedError("Unknown mechanism or measure.")
     if not _has_own_norm(measurement, norm=norm, plan=plan) or largest.bit_length() > 2 * _WIDEST:
-        return _whole(measurement)
-    most = whole_loss(measurement.nano)
-    rate = rate_of(each * FEMTO, largest=largest, most=most)
+        return _whole(measurement, of)
+    most = whole_loss(_charged(measurement, of))
+    rate = rate_of(order * each * FEMTO, largest=largest, most=most)
     return OwnLoss(measurement=measurement, norm=norm, rate=rate)
 
 
-def _whole(measurement: Measurement) -> WholeLoss:
-    return WholeLoss(measurement=measurement, femto=whole_loss(measurement.nano))
+def _whole(measurement: Measurement, of: LedgerMeasure) -> WholeLoss:
+    return WholeLoss(measurement=measurement, femto=whole_loss(_charged(measurement, of)))
+
+
+def _charged(measurement: Measurement, of: LedgerMeasure) -> int:
+    """Return what everybody is charged for a measurement, in 1e-9."""
+    if isinstance(of, Mixed):
+        return measurement.event.use.charged(of.of_patients).ordered
+    return measurement.nano
 
 
 def rate_of(each: Fraction, *, largest: int, most: int) -> Rate:

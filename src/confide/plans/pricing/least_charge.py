@@ -14,6 +14,7 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.plans.plan import Measurement, Plan
 from confide.plans.pricing.individual import Norm, OwnLoss, WholeLoss, individual_losses
+from confide.privacy.measure import LedgerMeasure
 from confide.tables.aggregates.shapes import OfPersons
 from confide.tables.expression import Expression, Holds, OrMissing, QualityOf
 from confide.tables.filter import All, Between, Everything, Predicate
@@ -33,13 +34,13 @@ class LeastCharge:
     femto: int
 
 
-def least_charges(plan: Plan) -> tuple[LeastCharge, ...]:
+def least_charges(plan: Plan, *, measure: LedgerMeasure | None = None) -> tuple[LeastCharge, ...]:
     """Return the least charge for each measurement of a plan; of public facts only.
 
     Raises:
         ContractError: If the privacy unit is no patient, or patients cannot be left out.
     """
-    losses, of = individual_losses(plan), plan.dataset
+    losses, of = individual_losses(plan, measure=measure), plan.dataset
     everybody = sum(each.femto for each in losses if isinstance(each, WholeLoss))
     own = [
         (each.measurement, each.rate.of(_smallest(each, dataset=of)))

@@ -12,12 +12,14 @@ from typing import Annotated
 from confide.budget.ledger import Entry
 from confide.errors import ContractError
 from confide.privacy.amount import NANO, decimal_text
-from confide.privacy.individual import FEMTO, CapWindow
+from confide.privacy.individual import FEMTO, CapWindow, PatientCap, enforced
+from confide.privacy.measure import LedgerMeasure, Mixed, letter_of_patients
 from confide.release.approval import login
 from confide.release.consent import require_not_withdrawn
 from confide.service.dump import ASIDE
 from confide.service.ledger.officers import officers_of
 from confide.service.opening import open_site
+from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class PatientCharge:
         study: Its id.
         state: How it ended.
         left_out: Whether the patient was.
-        charged: In ε or ρ, as text.
+        charged: In ε or ρ, as text; of a mixed ledger in ε(a), at the order of patients.
     """
 
     entry: int
@@ -50,7 +52,7 @@ class Statement:
         caps: Of each patient.
         charges: By release.
         charged_by_lost_rows: What everybody counts as charged for rows that were lost.
-        letter: ε or ρ.
+        letter: ε, ρ or ε(a).
     """
 
     measure: str
@@ -101,17 +103,31 @@ def statement(
         require_not_withdrawn(site.folder, ledger=site.ledger, words=identity)
         told = site.patients().statement(site.ledger, identity=identity)
         lost = site.ledger.counting_now(of.lineage, window=CapWindow.LIFETIME.value).lost
-        letter = of.measure.letter
+        measure = site.ledger.counted_in(of.lineage)
+    letter = letter_of_patients(measure)
     return Statement(
-        measure=of.measure.value,
-        caps=tuple(
-            f"{decimal_text(cap.nano, per_one=NANO)} {letter} by {cap.window.value}"
-            for cap in of.patients
-        ),
+        measure=measure.value,
+        caps=tuple(_cap(cap, dataset=of, measure=measure) for cap in of.patients),
         charges=tuple(_charge(entry, paid=paid) for entry, paid in told),
-        charged_by_lost_rows=decimal_text(lost, per_one=NANO),
+        charged_by_lost_rows=_lost(lost, measure=measure),
         letter=letter,
     )
+
+
+def _cap(cap: PatientCap, *, dataset: Dataset, measure: LedgerMeasure) -> str:
+    limit = f"{decimal_text(cap.nano, per_one=NANO)} {measure.letter}"
+    if isinstance(measure, Mixed):
+        bound = enforced(cap, adjacency=dataset.adjacency, measure=measure)
+        letter = letter_of_patients(measure)
+        limit += f", which is {decimal_text(bound, per_one=FEMTO)} {letter},"
+    return f"{limit} by {cap.window.value}"
+
+
+def _lost(units: int, *, measure: LedgerMeasure) -> str:
+    """Return what rows that are lost charged; "all" in a mixed ledger, where it may be anything."""
+    if isinstance(measure, Mixed) and units:
+        return "all"
+    return decimal_text(units, per_one=NANO)
 
 
 def _charge(entry: Entry, *, paid: int | None) -> PatientCharge:

@@ -12,7 +12,8 @@ from confide.errors import BudgetExhaustedError
 from confide.plans.plan import Plan
 from confide.privacy.amount import NANO, decimal_text
 from confide.privacy.individual import FEMTO
-from confide.release.left_out import cap_uses, refusal
+from confide.privacy.measure import Mixed, letter_of_patients
+from confide.release.left_out import cap_uses, nobody_is_counted
 from confide.release.refusal import beside_units, told_in_epsilon
 from confide.tables.schema import Dataset
 
@@ -38,13 +39,13 @@ class PatientCap:
 
     Attributes:
         cap: Its id in the policy.
-        letter: ε or ρ.
+        letter: ε or ρ; of a mixed ledger ε(a), at the order of patients.
         window: Over which charges add up.
-        limit: As the policy says it.
+        limit: As the policy says it; of a mixed ledger at that order.
         kept_to: Up to which a patient's own charges add up.
         everybody: What every patient was charged at least.
         left: Of ``kept_to`` at most.
-        epsilon: The same in ε, where amounts are in ρ.
+        epsilon: The same in ε, where amounts are in ρ; of a mixed ledger the limit alone.
     """
 
     cap: str
@@ -67,7 +68,7 @@ def refusal_of(plan: Plan, *, ledger: Ledger | None) -> BudgetExhaustedError | N
     Raises:
         ContractError: If patients cannot be left out of such a plan.
     """
-    found = refusal(plan, uses=cap_uses(plan.dataset, ledger=ledger))
+    found = nobody_is_counted(plan, ledger=ledger)
     return None if found is None else told_in_epsilon(found, plan=plan)
 
 
@@ -82,10 +83,12 @@ def told_refusal(plan: Plan, *, ledger: Ledger | None) -> Refusal | None:
 def public_use(dataset: Dataset, *, ledger: Ledger) -> tuple[PatientCap, ...]:
     """Return each cap of the policy in force that leaves patients out, and its public use."""
     caps = patient_caps(ledger.desk.policy(dataset.lineage))
+    measure = ledger.counted_in(dataset.lineage)
+    letter = letter_of_patients(measure)
     found = []
     for use in cap_uses(replace(dataset, patients=caps), ledger=ledger):
         held = {
-            "limit": use.cap.nano * (FEMTO // NANO),
+            "limit": use.bound if isinstance(measure, Mixed) else use.cap.nano * (FEMTO // NANO),
             "kept-to": use.bound,
             "everybody": use.everybody,
             "left": use.left,
@@ -94,11 +97,13 @@ def public_use(dataset: Dataset, *, ledger: Ledger) -> tuple[PatientCap, ...]:
             name: beside_units(femto // (FEMTO // NANO), dataset=dataset)
             for name, femto in held.items()
         }
+        if isinstance(measure, Mixed):
+            beside = {"limit": decimal_text(use.cap.nano, per_one=NANO)}
         amounts = {name: decimal_text(femto, per_one=FEMTO) for name, femto in held.items()}
         found.append(
             PatientCap(
                 cap=use.cap.id,
-                letter=dataset.measure.letter,
+                letter=letter,
                 window=use.cap.window.value,
                 limit=amounts["limit"],
                 kept_to=amounts["kept-to"],

@@ -7,8 +7,8 @@ import pytest
 
 from confide.budget.entry import State
 from confide.budget.per_patient.admitted import Admitted
-from confide.budget.per_patient.met_anew import MOST
 from confide.budget.per_patient.people import UNKNOWN, Forgetting, People
+from confide.budget.per_patient.records import ANYTHING
 from confide.budget.per_patient.roster import keep_roster, read_roster, roster_of
 from confide.budget.per_patient.store_folder import stores_of
 from confide.budget.per_patient.tally import LOWEST
@@ -75,8 +75,8 @@ def test_nothing_is_decided_beside_an_entry_that_is_decided_elsewhere(tmp_path):
 
 
 def test_what_is_taken_to_be_paid_is_more_than_any_cap_and_twice_it_fits_a_vector():
-    assert LARGEST_CAP * FEMTO < MOST
-    assert 2 * MOST <= -LOWEST
+    assert LARGEST_CAP * FEMTO < ANYTHING
+    assert 2 * ANYTHING <= -LOWEST
 
 
 def test_a_folder_whose_files_are_others_by_now_is_of_before(tmp_path):
