@@ -30,7 +30,6 @@ from confide.rows.copies import manifest
 from confide.rows.prepared import build
 from confide.rows.relational import table_rows
 from confide.service import site as open_site
-from confide.service.planning import left_out
 from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
@@ -114,17 +113,17 @@ def test_a_public_sum_of_what_patients_paid_themselves_is_found(tmp_path, monkey
         return told_with(folder / "a", patients=40) == told_with(folder / "b", patients=1)
 
     assert same(tmp_path / "honest")
-    honest = left_out.cap_uses
 
-    def by_members(dataset, *, ledger):
+    def by_members(plan, *, ledger):
         files = sorted(tmp_path.rglob("*.members"), key=lambda file: file.stat().st_mtime_ns)
         columns = sealed.read_sealed(
             files[-1], key=store_key(read_order_key(files[-1].parents[3])), kind="members"
         ).columns
         most = int(columns["spends"].max(initial=0))
-        return tuple(replace(use, everybody=most) for use in honest(dataset, ledger=ledger))
+        uses = [replace(use, everybody=most) for use in cap_uses(plan.dataset, ledger=ledger)]
+        return refusal(plan, uses=uses)
 
-    monkeypatch.setattr(left_out, "cap_uses", by_members)
+    monkeypatch.setattr(planning, "nobody_is_counted", by_members)
     assert not same(tmp_path / "mutant")
 
 

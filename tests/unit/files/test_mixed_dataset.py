@@ -105,7 +105,6 @@ def test_a_file_and_its_policy_name_one_measure_and_one_delta(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("scope: patient,", "scope: patient, enforce: drop,", "in one measure, not in two"),
         ("{epsilon: 10}", '{odds-factor: "1.5"}', "odds factor bounds no noise but that of ε"),
         ("{epsilon: 10}", '{rho: "0.1"}', "everything is in ε under mixed"),
         ("measure: mixed, report-delta: 1e-6", "measure: mixed", "mixed needs a report-delta"),
