@@ -23,6 +23,7 @@ from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow
 from confide.privacy.unit import Entity
 from confide.release.consent import Lost
+from confide.release.left_out import cap_uses, refusal
 from confide.release.site.keys import read_order_key
 from confide.rows.cells.build import own, select
 from confide.rows.cells.layout import Layout
@@ -30,6 +31,7 @@ from confide.rows.copies import manifest
 from confide.rows.prepared import build
 from confide.rows.relational import table_rows
 from confide.service import site as open_site
+from confide.service.planning import left_out as planning
 from confide.workspace import open_workspace, preparation
 from ledgers import LINEAGE
 from patient_ledgers import UNIT, Site
