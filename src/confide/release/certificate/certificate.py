@@ -32,9 +32,11 @@ from confide.privacy.odds import membership_advantage
 from confide.release.certificate.equivalents import equivalents
 from confide.release.certificate.facts import public_facts
 from confide.release.certificate.form import (
+    FIRST_VERSION,
     VERSION,
     CertificateForm,
     DerivedPart,
+    FormVersion,
     GuaranteePart,
     PlanPart,
     ReleasePart,
@@ -42,6 +44,7 @@ from confide.release.certificate.form import (
 from confide.release.certificate.form_check import statable
 from confide.release.certificate.hazards import HazardFacts, hazards
 from confide.release.certificate.in_words import in_words, not_protected
+from confide.release.certificate.its_noise import by_itself, noise_because
 from confide.release.certificate.limits import forecasts, limits
 from confide.release.certificate.parts import (
     AccountingPart,
@@ -197,6 +200,7 @@ def derived(
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
     commitment: CommitmentPart | None = None,
+    version: FormVersion = VERSION,
 ) -> DerivedPart:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
@@ -205,6 +209,7 @@ def derived(
         estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
+        version: Of the form; an earlier one has fewer members.
     """
     plan = noisy.plan
     expected = forecasts(plan)
@@ -212,13 +217,16 @@ def derived(
         plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
     )
     return DerivedPart(
-        certificate=VERSION,
+        certificate=version,
         release=ReleasePart(
             **dict(study_of(plan.study)), product="statistics", cadence=cadence_of(plan.study)
         ),
         data=data_of(plan.dataset, commitment=commitment),
         guarantee=GuaranteePart(
-            **dict(explained(plan)), contribution_bounds=contribution_bounds(plan)
+            **dict(explained(plan)),
+            contribution_bounds=contribution_bounds(plan),
+            by_itself=by_itself(plan) if version != FIRST_VERSION else None,
+            noise_because=noise_because(plan) if version != FIRST_VERSION else None,
         ),
         plan=PlanPart(sha256=plan.digest(), measurements=len(plan.measurements)),
         mechanisms=[mechanism(measurement, plan=plan) for measurement in plan.measurements],

@@ -24,6 +24,7 @@ from confide.privacy.measure import Measure, letter_in
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
 from confide.release.certificate.parts import AccountingPart, ChargePart
+from confide.report.wording.by_itself_words import by_itself_sentences
 from confide.report.wording.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
 from confide.tables.schema import Dataset
 
@@ -117,6 +118,7 @@ def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guaran
     if isinstance(plan.loss, ZeroConcentratedDP):
         rho = epsilon_text(plan.loss.rho)
         promise.append(words.say("guarantee.rho", rho=rho, delta=power_text(dataset.delta)))
+    promise += by_itself_sentences(plan, words=words)
     promise += _windows(accounting, dataset=dataset, words=words)
     promise += patient_promises(dataset, words=words)
     excluded = words.each("guarantee.not")
