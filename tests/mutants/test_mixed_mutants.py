@@ -5,10 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from confide.attacks.audit.composition.games import (
+    OneCap,
+    Pair,
+    Rule,
+    best_reached,
+    responding,
+    response,
+    sharpest,
+    surprising,
+)
+from confide.attacks.audit.composition.real_noise import NoiseGame, reached_by_noise
 from confide.budget import chained_ledger
 from confide.budget.accounts import account
 from confide.budget.accounts.counter import Counter
@@ -19,11 +31,10 @@ from confide.budget.policy import counters
 from confide.budget.policy.policy import Policy
 from confide.errors import ConfideError
 from confide.privacy.accounting.concentrated import epsilon_at
-from confide.privacy.accounting.mixed import Lanes, MixedCap
+from confide.privacy.accounting.mixed import Lanes, MixedCap, charge, choice_charge
 from confide.privacy.amount import NANO, Amount, InLanes
-from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from contracts.test_sqlite_ledger import TestSQLiteMixedLedger as Suite
-from mixed_games import OneCap, Pair, Rule, best_reached, responding, response, surprising
 from mixed_ledgers import mixed_ledger
 from unit.budget import test_lost_lanes as lost_lanes
 
@@ -31,7 +42,7 @@ pytestmark = pytest.mark.mutant
 
 DELTA = Fraction("1e-6")
 CAP = MixedCap.of(Fraction(1), delta=DELTA)
-SHARPEST = 1 + math.log(CAP.order / (CAP.order - 1))
+SHARPEST = sharpest(CAP)
 
 
 def reached(rule: Rule, first: Pair) -> float:
@@ -152,6 +163,49 @@ def test_a_budget_that_forgets_delta_is_caught() -> None:
 
     offers = (surprising(SHARPEST, 1.0),)
     assert best_reached(Whole(cap=CAP), offers=offers, depth=1) > 100 * float(DELTA)
+
+
+def shares_of_delta(game: NoiseGame) -> Iterator[float]:
+    """What strategies of real noise reach under a broken rule, as shares of δ."""
+    return (reached_by_noise(game, chance=Random(seed).random) / float(DELTA) for seed in range(40))
+
+
+def test_gaussian_noise_charged_at_half_of_its_order_is_caught() -> None:
+    def half(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        right = charge(loss, order=order)
+        return replace(right, ordered=right.ordered // 2) if right.pure is None else right
+
+    class Twice(NoiseGame):
+        """Takes twice the ρ, as that is what half of a charge has room for."""
+
+        def gaussian(self, share: float, *, spent: Lanes) -> Any:
+            room = replace(self.cap, epsilon=self.cap.epsilon + Fraction(self.cap.budget, NANO))
+            return NoiseGame(
+                cap=room, charged=half, admits=lambda _, total: CAP.admits(total)
+            ).gaussian(share, spent=spent)
+
+    assert max(shares_of_delta(Twice(cap=CAP, charged=half))) > 2
+    assert max(shares_of_delta(NoiseGame(cap=CAP))) <= 1
+
+
+def test_any_pure_event_charged_as_a_choice_is_caught() -> None:
+    def as_choice(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        if isinstance(loss, PureDP):
+            return choice_charge(loss, order=order)
+        return charge(loss, order=order)
+
+    assert max(shares_of_delta(NoiseGame(cap=CAP, charged=as_choice))) > 2
+
+
+def test_a_pure_lane_that_stays_open_to_real_noise_is_caught() -> None:
+    def apart(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        right = charge(loss, order=order)
+        return Lanes(pure=right.pure or 0, ordered=0 if right.pure is not None else right.ordered)
+
+    def either(cap: MixedCap, total: Lanes) -> bool:
+        return (total.pure or 0) <= cap.epsilon * NANO and total.ordered <= cap.budget
+
+    assert max(shares_of_delta(NoiseGame(cap=CAP, charged=apart, admits=either))) > 2
 
 
 def fails(check: Any, *arguments: Any) -> bool:

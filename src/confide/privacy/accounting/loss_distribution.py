@@ -96,17 +96,16 @@ class LossDistribution:
 
     def on_grid(self, step: Fraction) -> "LossDistribution":
         """Return a law on the whole multiples of a step that dominates this one."""
-        first = self.start // step
-        last = (self.start + self.step * (len(self.masses) - 1)) // step
-        masses = [0] * (last - first + 2)
-        h = float(step)
-        whole = -math.expm1(-h)
+        whole = math.lcm(self.start.denominator, self.step.denominator, step.denominator)
+        start, between, wide = (int(each * whole) for each in (self.start, self.step, step))
+        first = start // wide
+        masses = [0] * ((start + between * (len(self.masses) - 1)) // wide - first + 2)
+        h = wide / whole
+        kept = -math.expm1(-h)
         for place, mass in enumerate(self.masses):
-            loss = self.start + place * self.step
-            lower = loss // step
-            w = float(loss - lower * step)
-            up = _share(-math.expm1(-w) / whole)
-            down = _share(math.exp(-w) * -math.expm1(-(h - w)) / whole)
+            lower, rest = divmod(start + place * between, wide)
+            up = _share(-math.expm1(-rest / whole) / kept)
+            down = _share(math.exp(-rest / whole) * -math.expm1(-(wide - rest) / whole) / kept)
             masses[lower - first] += -(-mass * down // _SHARE)
             masses[lower - first + 1] += -(-mass * up // _SHARE)
         return LossDistribution(
@@ -136,7 +135,7 @@ class LossDistribution:
         return delta
 
 
-def nothing() -> LossDistribution:
+def no_loss() -> LossDistribution:
     """Return the law of no event: a loss of 0."""
     return LossDistribution(start=Fraction(0), step=Fraction(1), masses=(ONE,))
 
@@ -161,7 +160,7 @@ def unit_gaussian(sigma_squared: Fraction, *, left_out: float) -> LossDistributi
     )
 
 
-def response(epsilon: Fraction) -> LossDistribution:
+def response_law(epsilon: Fraction) -> LossDistribution:
     """Return the law of randomised response, which dominates every ε-DP event."""
     rare = math.exp(-float(epsilon)) * (1 + (4 + float(epsilon)) * _ULP)
     kept = (1 + 4 * _ULP) / (1 + math.exp(-float(epsilon)) * (1 - (4 + float(epsilon)) * _ULP))

@@ -34,8 +34,8 @@ from confide.privacy.accounting.gaussian_curve import Smoothed, gaussian_delta_a
 from confide.privacy.accounting.loss_distribution import (
     ONE,
     LossDistribution,
-    nothing,
-    response,
+    no_loss,
+    response_law,
     unit_gaussian,
 )
 from confide.privacy.amount import NANO
@@ -180,7 +180,7 @@ def _law(use: NoiseUse, *, delta: float) -> LossDistribution:
     cut = math.floor(delta * _CUT * ONE)
     match use:
         case PureUse(epsilon=epsilon, count=count):
-            return response(epsilon).times(count, cut=cut)
+            return response_law(epsilon).times(count, cut=cut)
         case GaussianUse():
             count = use.count * use.moved
             one = unit_gaussian(use.sigma_squared, left_out=delta * _CUT / count)
@@ -194,7 +194,7 @@ def _meeting(laws: list[LossDistribution], *, delta: float) -> LossDistribution:
     cut = math.floor(delta * _CUT * ONE)
     wide = sum(float(law.step) * (len(law.masses) - 1) for law in laws)
     step = Fraction(max(1, round(2**40 * wide / _MOST_TOGETHER)), 2**40)
-    found = nothing()
+    found = no_loss()
     for place, law in enumerate(laws):
         split = law.on_grid(step)
         found = split if not place else found.beside(split, cut=cut)

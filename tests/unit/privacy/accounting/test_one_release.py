@@ -14,7 +14,7 @@ from confide.privacy.accounting.gaussian_curve import gaussian_delta_above, smoo
 from confide.privacy.accounting.loss_distribution import (
     ONE,
     LossDistribution,
-    response,
+    response_law,
     unit_gaussian,
 )
 from confide.privacy.accounting.one_release import (
@@ -211,7 +211,7 @@ def test_a_law_of_losses_lacks_nothing(sigma_squared: str, left_out: float) -> N
         one.times(3, cut=ONE >> 20),
         one.on_grid(Fraction(1, 97)),
         one.on_grid(Fraction(1, 97)).beside(
-            response(Fraction(1, 3)).on_grid(Fraction(1, 97)), cut=0
+            response_law(Fraction(1, 3)).on_grid(Fraction(1, 97)), cut=0
         ),
     ]
     assert all(ONE <= total(law) < ONE * (1 + 5 * left_out + 1e-5) for law in laws)
@@ -226,7 +226,7 @@ def test_a_trimmed_law_lacks_nothing() -> None:
 
 
 def test_splitting_keeps_the_masses_of_both_laws() -> None:
-    law = response(Fraction(1, 3)).times(4, cut=0)
+    law = response_law(Fraction(1, 3)).times(4, cut=0)
     split = law.on_grid(Fraction(1, 10))
     assert total(split) / ONE == pytest.approx(1, abs=1e-12)
     assert odds(split) == pytest.approx(odds(law), abs=1e-12)
