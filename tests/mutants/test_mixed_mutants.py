@@ -12,8 +12,8 @@ import pytest
 
 from confide.attacks.audit.composition.games import (
     OneCap,
-    Pair,
     Rule,
+    TwoOutcomes,
     best_reached,
     responding,
     response,
@@ -30,6 +30,7 @@ from confide.budget.integrity.unnamed import unnamed
 from confide.budget.policy import counters
 from confide.budget.policy.policy import Policy
 from confide.errors import ConfideError
+from confide.files import accounting
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.accounting.mixed import Lanes, MixedCap, charge, choice_charge
 from confide.privacy.amount import NANO, Amount, InLanes
@@ -37,6 +38,7 @@ from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from contracts.test_sqlite_ledger import TestSQLiteMixedLedger as Suite
 from mixed_ledgers import mixed_ledger
 from unit.budget import test_lost_lanes as lost_lanes
+from unit.files import test_mixed_dataset as datasets
 
 pytestmark = pytest.mark.mutant
 
@@ -45,7 +47,7 @@ CAP = MixedCap.of(Fraction(1), delta=DELTA)
 SHARPEST = sharpest(CAP)
 
 
-def reached(rule: Rule, first: Pair) -> float:
+def reached(rule: Rule, first: TwoOutcomes) -> float:
     """The share of δ that is reached by one event, and then by the best of what is left."""
     state = rule.after(rule.start(), first)
     assert state is not None
@@ -71,7 +73,7 @@ class SumOfBoth:
     def start(self) -> tuple[float, float]:
         return 0.0, 0.0
 
-    def after(self, state: tuple[float, float], event: Pair) -> tuple[float, float] | None:
+    def after(self, state: tuple[float, float], event: TwoOutcomes) -> tuple[float, float] | None:
         pure = state[0] + float(event.epsilon or 0)
         rho = state[1] + (event.rho() if event.epsilon is None else 0.0)
         loss = ZeroConcentratedDP(rho=Fraction(rho)) if rho else None
@@ -88,7 +90,7 @@ class LanesApart:
     def start(self) -> tuple[int, int]:
         return 0, 0
 
-    def after(self, state: tuple[int, int], event: Pair) -> tuple[int, int] | None:
+    def after(self, state: tuple[int, int], event: TwoOutcomes) -> tuple[int, int] | None:
         cost = event.cost(CAP.order)
         pure, ordered = state[0] + (cost.pure or 0), state[1]
         if cost.pure is not None and pure <= NANO:
@@ -107,19 +109,21 @@ class AnyOrder:
     def start(self) -> tuple[Lanes, ...]:
         return tuple(Lanes() for _ in self.orders)
 
-    def after(self, state: tuple[Lanes, ...], event: Pair) -> tuple[Lanes, ...] | None:
+    def after(self, state: tuple[Lanes, ...], event: TwoOutcomes) -> tuple[Lanes, ...] | None:
         caps = [replace(CAP, order=order) for order in self.orders]
         sums = tuple(total + event.cost(cap.order) for total, cap in zip(state, caps, strict=True))
         return sums if any(map(MixedCap.admits, caps, sums)) else None
 
 
 def test_pure_losses_added_to_converted_ones_are_caught() -> None:
-    first = Pair(chance=0.000179, loss=0.1007)  # its rare outcome is answered by a pure event
+    first = TwoOutcomes(
+        chance=0.000179, loss=0.1007
+    )  # its rare outcome is answered by a pure event
     assert reached(SumOfBoth(), first) > 1.5
     assert OneCap(cap=CAP).after(_after(first), response(Fraction("0.904872362"))) is None
 
 
-def _after(first: Pair) -> Lanes:
+def _after(first: TwoOutcomes) -> Lanes:
     state = OneCap(cap=CAP).after(Lanes(), first)
     assert state is not None
     return state
@@ -132,7 +136,7 @@ def test_a_pure_lane_that_stays_open_is_caught() -> None:
 
 
 def test_an_order_chosen_after_answers_were_seen_is_caught() -> None:
-    first = Pair(chance=0.000126, loss=0.2)
+    first = TwoOutcomes(chance=0.000126, loss=0.2)
     assert reached(AnyOrder(), first) > 1.5
     assert reached(OneCap(cap=CAP), first) <= 1
 
@@ -146,7 +150,7 @@ def test_a_budget_that_counts_delta_twice_is_caught() -> None:
 def test_a_budget_of_another_order_than_that_of_the_charges_is_caught() -> None:
     @dataclass(frozen=True, slots=True)
     class Crossed(OneCap):
-        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+        def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
             together = state + event.cost(CAP.order - 1)
             return together if self.cap.admits(together) else None
 
@@ -157,7 +161,7 @@ def test_a_budget_of_another_order_than_that_of_the_charges_is_caught() -> None:
 def test_a_budget_that_forgets_delta_is_caught() -> None:
     @dataclass(frozen=True, slots=True)
     class Whole(OneCap):
-        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+        def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
             together = state + event.cost(CAP.order)
             return together if together.ordered <= CAP.epsilon * NANO else None
 
@@ -215,6 +219,16 @@ def fails(check: Any, *arguments: Any) -> bool:
     except (AssertionError, ConfideError, pytest.fail.Exception):
         return True
     return False
+
+
+def test_caps_that_hold_at_the_delta_of_selections_as_well_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = accounting.measure_for
+    monkeypatch.setattr(
+        accounting, "measure_for", lambda caps, **_: right(caps, delta=Fraction("1e-6"))
+    )
+    assert fails(datasets.test_delta_of_caps_and_of_selections_together_is_that_of_the_file, "5e-7")
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ from fractions import Fraction
 from confide.privacy.accounting.gaussian_curve import gaussian_delta_above
 
 _BITS = 80
-ONE = 1 << _BITS
+CERTAIN = 1 << _BITS
 """Steps of a mass in one."""
 
 _SLOT = 22  # bytes of one mass in a long integer: 2·(80 + 1) bits, and 2¹⁴ summands
@@ -118,8 +118,10 @@ class LossDistribution:
         Args:
             spread: μ of an independent Gaussian loss, of mean μ²/2 and variance μ², added to this.
         """
-        pairs = [(loss, mass / ONE) for loss, mass in zip(self.losses(), self.masses, strict=True)]
-        infinite = self.infinite / ONE
+        pairs = [
+            (loss, mass / CERTAIN) for loss, mass in zip(self.losses(), self.masses, strict=True)
+        ]
+        infinite = self.infinite / CERTAIN
         # Losses are off by a few ulp, masses by one, sums by less than one a term.
         raised = 1 + _ULP * (len(pairs) + 64)
         off = 8 * _ULP * (1 + max(abs(pairs[0][0]), abs(pairs[-1][0])))
@@ -137,7 +139,7 @@ class LossDistribution:
 
 def no_loss() -> LossDistribution:
     """Return the law of no event: a loss of 0."""
-    return LossDistribution(start=Fraction(0), step=Fraction(1), masses=(ONE,))
+    return LossDistribution(start=Fraction(0), step=Fraction(1), masses=(CERTAIN,))
 
 
 def unit_gaussian(sigma_squared: Fraction, *, left_out: float) -> LossDistribution:

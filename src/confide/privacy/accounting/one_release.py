@@ -32,7 +32,7 @@ from typing import TypeAlias
 
 from confide.privacy.accounting.gaussian_curve import Smoothed, gaussian_delta_above, smoothed
 from confide.privacy.accounting.loss_distribution import (
-    ONE,
+    CERTAIN,
     LossDistribution,
     no_loss,
     response_law,
@@ -177,7 +177,7 @@ def _is_small(use: NoiseUse) -> bool:
 
 def _law(use: NoiseUse, *, delta: float) -> LossDistribution:
     """Return the law that dominates all uses together."""
-    cut = math.floor(delta * _CUT * ONE)
+    cut = math.floor(delta * _CUT * CERTAIN)
     match use:
         case PureUse(epsilon=epsilon, count=count):
             return response_law(epsilon).times(count, cut=cut)
@@ -191,7 +191,7 @@ def _meeting(laws: list[LossDistribution], *, delta: float) -> LossDistribution:
     """Return the law of the sum: as it is where there is one, else on a lattice for all."""
     if len(laws) == 1:
         return laws[0]
-    cut = math.floor(delta * _CUT * ONE)
+    cut = math.floor(delta * _CUT * CERTAIN)
     wide = sum(float(law.step) * (len(law.masses) - 1) for law in laws)
     step = Fraction(max(1, round(2**40 * wide / _MOST_TOGETHER)), 2**40)
     found = no_loss()

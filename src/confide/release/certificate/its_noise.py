@@ -35,10 +35,10 @@ def by_itself(plan: Plan) -> ByItselfPart | None:
 
 def noise_because(plan: Plan) -> Sentences:
     """Return which noise a plan has, in what it is counted and why, in a sentence a language."""
-    return in_every_language(lambda words: noise_text(plan, words=words))
+    return in_every_language(lambda words: reason_text(plan, words=words))
 
 
-def noise_text(plan: Plan, *, words: Words) -> str:
+def reason_text(plan: Plan, *, words: Words) -> str:
     """Return the same in one language."""
     found = why_noise(plan)
     parts = {} if found.times is None else {"times": _times(found.times)}

@@ -5,7 +5,7 @@ from confide.drawing.words import Words
 from confide.plans.plan import Plan
 from confide.plans.pricing.by_itself import loss_by_itself
 from confide.privacy.loss import ZeroConcentratedDP
-from confide.release.certificate.its_noise import noise_text
+from confide.release.certificate.its_noise import reason_text
 from confide.report.wording.odds_words import shown_at
 
 
@@ -18,7 +18,7 @@ def by_itself_sentences(plan: Plan, *, words: Words) -> tuple[str, ...]:
     """
     found = loss_by_itself(plan)
     if found is None or not isinstance(plan.loss, ZeroConcentratedDP):
-        return (noise_text(plan, words=words),)
+        return (reason_text(plan, words=words),)
     charged = words.say(
         "guarantee.by-itself",
         epsilon=epsilon_text(found.epsilon),
@@ -26,4 +26,4 @@ def by_itself_sentences(plan: Plan, *, words: Words) -> tuple[str, ...]:
         rho=epsilon_text(plan.loss.rho),
         shown=epsilon_text(shown_at(plan.loss, delta=found.delta).epsilon),
     )
-    return (noise_text(plan, words=words), charged)
+    return (reason_text(plan, words=words), charged)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from confide.privacy.accounting.concentrated import epsilon_at, rho_for
 from confide.privacy.accounting.gaussian_curve import gaussian_delta_above, smoothed
 from confide.privacy.accounting.loss_distribution import (
-    ONE,
+    CERTAIN,
     LossDistribution,
     response_law,
     unit_gaussian,
@@ -199,7 +199,7 @@ def total(law: LossDistribution) -> int:
 def odds(law: LossDistribution) -> float:
     """Mass of the other law, Σ p·e^{−ℓ}."""
     pairs = zip(law.masses, law.losses(), strict=True)
-    return math.fsum(mass / ONE * math.exp(-ell) for mass, ell in pairs)
+    return math.fsum(mass / CERTAIN * math.exp(-ell) for mass, ell in pairs)
 
 
 @pytest.mark.parametrize("left_out", [1e-4, 1e-14])
@@ -208,27 +208,27 @@ def test_a_law_of_losses_lacks_nothing(sigma_squared: str, left_out: float) -> N
     one = unit_gaussian(Fraction(sigma_squared), left_out=left_out)
     laws = [
         one,
-        one.times(3, cut=ONE >> 20),
+        one.times(3, cut=CERTAIN >> 20),
         one.on_grid(Fraction(1, 97)),
         one.on_grid(Fraction(1, 97)).beside(
             response_law(Fraction(1, 3)).on_grid(Fraction(1, 97)), cut=0
         ),
     ]
-    assert all(ONE <= total(law) < ONE * (1 + 5 * left_out + 1e-5) for law in laws)
+    assert all(CERTAIN <= total(law) < CERTAIN * (1 + 5 * left_out + 1e-5) for law in laws)
 
 
 def test_a_trimmed_law_lacks_nothing() -> None:
     whole = unit_gaussian(Fraction(20), left_out=1e-14)
-    cut = ONE >> 10
+    cut = CERTAIN >> 10
     trimmed = whole.times(8, cut=cut)
     assert len(trimmed.masses) < 0.5 * len(whole.times(8, cut=0).masses)
-    assert total(trimmed) >= ONE
+    assert total(trimmed) >= CERTAIN
 
 
 def test_splitting_keeps_the_masses_of_both_laws() -> None:
     law = response_law(Fraction(1, 3)).times(4, cut=0)
     split = law.on_grid(Fraction(1, 10))
-    assert total(split) / ONE == pytest.approx(1, abs=1e-12)
+    assert total(split) / CERTAIN == pytest.approx(1, abs=1e-12)
     assert odds(split) == pytest.approx(odds(law), abs=1e-12)
     for epsilon in (-0.5, 0.0, 0.21, 0.5, 1.0):
         assert split.delta_at()(epsilon) >= law.delta_at()(epsilon) * (1 - 1e-12)

@@ -1,7 +1,7 @@
 """Checks of the audit that no strategy passes the δ of a cap on every kind of loss."""
 
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from confide.attacks.audit.composition.games import (
     Chance,
@@ -41,19 +41,13 @@ def composition_checks(*, strategies: int, entropy: Entropy) -> tuple[AuditCheck
     found: list[AuditCheck] = []
     for epsilon, delta in CAPS:
         cap = MixedCap.of(Fraction(epsilon), delta=Fraction(delta))
-        kinds: tuple[tuple[str, Callable[[], float]], ...] = (
-            (
-                "of two outcomes",
-                lambda cap=cap: reached_by_chance(OneCap(cap=cap), chance=chance, depth=_DEPTH),
-            ),
-            (
-                "of real noise",
-                lambda cap=cap: reached_by_noise(NoiseGame(cap=cap), chance=chance),
-            ),
+        kinds = (
+            ("of two outcomes", partial(reached_by_chance, OneCap(cap=cap), depth=_DEPTH)),
+            ("of real noise", partial(reached_by_noise, NoiseGame(cap=cap))),
         )
         found.append(_best(cap))
         for kind, reached in kinds:
-            worst = max(reached() for _ in range(each))
+            worst = max(reached(chance=chance) for _ in range(each))
             found.append(_check(cap, f"{each} strategies {kind}", worst))
     return tuple(found)
 

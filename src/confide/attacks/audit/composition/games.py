@@ -26,7 +26,7 @@ Chance: TypeAlias = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class TwoOutcomes:
     """Laws P and Q on two outcomes.
 
     Attributes:
@@ -79,7 +79,7 @@ class Rule(Protocol):
     def start(self) -> Any:
         """Return the state before the first event."""
 
-    def after(self, state: Any, event: Pair) -> Any:
+    def after(self, state: Any, event: TwoOutcomes) -> Any:
         """Return the state after an event; None where it is refused."""
 
 
@@ -102,26 +102,26 @@ class OneCap:
         """Nothing was charged."""
         return Lanes()
 
-    def after(self, state: Lanes, event: Pair) -> Lanes | None:
+    def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
         """Admit as the product does."""
         together = state + event.cost(self.cap.order)
         return together if self.cap.admits(together) else None
 
 
-def response(epsilon: Fraction) -> Pair:
+def response(epsilon: Fraction) -> TwoOutcomes:
     """Return randomised response, the worst of all pure events."""
     kept = 1 / (1 + math.exp(-float(epsilon)))
-    return Pair(chance=kept, loss=float(epsilon), epsilon=epsilon)
+    return TwoOutcomes(chance=kept, loss=float(epsilon), epsilon=epsilon)
 
 
-Offer = Callable[[Rule, Any], Pair | None]
+Offered = Callable[[Rule, Any], TwoOutcomes | None]
 """An event that is as large as a rule admits after what was charged so far, or a part of that."""
 
 
-def responding(share: float) -> Offer:
+def responding(share: float) -> Offered:
     """Return the offer of randomised response of a share of the largest ε that is admitted."""
 
-    def offer(rule: Rule, state: Any) -> Pair | None:
+    def offer(rule: Rule, state: Any) -> TwoOutcomes | None:
         most = _largest(
             lambda part: response(Fraction(round(4 * part * NANO) or 1, NANO)), rule, state
         )
@@ -132,17 +132,17 @@ def responding(share: float) -> Offer:
     return offer
 
 
-def surprising(loss: float, share: float) -> Offer:
+def surprising(loss: float, share: float) -> Offered:
     """Return the offer of a rare outcome of that log ratio, of a share of the largest chance."""
 
-    def offer(rule: Rule, state: Any) -> Pair | None:
-        most = _largest(lambda part: Pair(chance=part**4 / 2, loss=loss), rule, state)
-        return Pair(chance=most**4 / 2 * share, loss=loss) if most else None
+    def offer(rule: Rule, state: Any) -> TwoOutcomes | None:
+        most = _largest(lambda part: TwoOutcomes(chance=part**4 / 2, loss=loss), rule, state)
+        return TwoOutcomes(chance=most**4 / 2 * share, loss=loss) if most else None
 
     return offer
 
 
-def _largest(made: Callable[[float], Pair], rule: Rule, state: Any) -> float:
+def _largest(made: Callable[[float], TwoOutcomes], rule: Rule, state: Any) -> float:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -153,7 +153,7 @@ def _largest(made: Callable[[float], Pair], rule: Rule, state: Any) -> float:
     return low if low > _LEAST else 0.0
 
 
-def best_reached(rule: Rule, *, offers: tuple[Offer, ...], depth: int) -> float:
+def best_reached(rule: Rule, *, offers: tuple[Offered, ...], depth: int) -> float:
     """Return the largest δ at ε* that a strategy of offers reaches: by dynamic programming."""
 
     def value(state: Any, seen: float, left: int) -> float:

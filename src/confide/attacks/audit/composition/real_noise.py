@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from confide.attacks.audit.composition.games import Chance, one_of
 from confide.privacy.accounting.loss_distribution import (
-    ONE,
+    CERTAIN,
     LossDistribution,
     no_loss,
     response_law,
@@ -73,7 +73,7 @@ class NoiseGame:
     @property
     def cut(self) -> int:
         """Most that is put at infinity at an end of a law."""
-        return math.floor(self.cap.delta * ONE * Fraction(_CUT))
+        return math.floor(self.cap.delta * CERTAIN * Fraction(_CUT))
 
     def gaussian(self, share: float, *, spent: Lanes) -> NoiseEvent | None:
         """Return a count with Gaussian noise of a share of the most ρ that is admitted."""
@@ -161,22 +161,23 @@ def reached_by_noise(game: NoiseGame, *, chance: Chance) -> float:
     epsilon = float(game.cap.epsilon)
     pairs = zip(first.law.masses, losses, strict=True)
     reached = (
-        mass / ONE * (above if ell >= threshold else below)(epsilon - ell) for mass, ell in pairs
+        mass / CERTAIN * (above if ell >= threshold else below)(epsilon - ell)
+        for mass, ell in pairs
     )
-    return math.fsum(reached) + first.law.infinite / ONE
+    return math.fsum(reached) + first.law.infinite / CERTAIN
 
 
 def _choice_law(epsilon: Fraction, *, at: Fraction) -> LossDistribution:
     """Return the law of a choice of two: losses ``at`` and ``at`` − ε, which are balanced."""
     kept = math.expm1(float(at - epsilon)) / math.expm1(-float(epsilon))
-    masses = tuple(math.ceil(ONE * min(1.0, each)) for each in (1 - kept, kept))
+    masses = tuple(math.ceil(CERTAIN * min(1.0, each)) for each in (1 - kept, kept))
     return LossDistribution(start=at - epsilon, step=epsilon, masses=masses)
 
 
 def _curve(law: LossDistribution) -> Callable[[float], float]:
     """Return δ as a function of ε, by sums from above on."""
     losses = law.losses()
-    masses = [mass / ONE for mass in law.masses]
+    masses = [mass / CERTAIN for mass in law.masses]
     kept = [*itertools.accumulate(reversed(masses), initial=0.0)][::-1]
     other = [m * math.exp(-ell) for m, ell in zip(masses, losses, strict=True)]
     lost = [*itertools.accumulate(reversed(other), initial=0.0)][::-1]
@@ -184,6 +185,6 @@ def _curve(law: LossDistribution) -> Callable[[float], float]:
     def delta(epsilon: float) -> float:
         # A loss of ε itself adds nothing, however it is rounded.
         place = bisect.bisect_right(losses, epsilon + 1e-12)
-        return max(0.0, kept[place] - math.exp(epsilon) * lost[place]) + law.infinite / ONE
+        return max(0.0, kept[place] - math.exp(epsilon) * lost[place]) + law.infinite / CERTAIN
 
     return delta
