@@ -105,7 +105,7 @@ def _parts(
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
-    strategies = 200 if quick else 10_000
+    strategies = 200 if quick else 2_000
     yield (
         "strategies against caps",
         partial(composition_checks, strategies=strategies, entropy=entropy),

@@ -47,8 +47,7 @@ def loss_by_itself(plan: Plan) -> ApproxDP | None:
 def uses_of(events: Sequence[PrivacyEvent]) -> Iterator[NoiseUse]:
     """Yield what is known of the noise of events that are not on samples.
 
-    A choice by the exponential mechanism is taken for any pure event, a key selection for its noise
-    beside its δ.
+    A key selection is taken for its noise, beside its δ.
     """
     for each in events:
         match each.mechanism:
@@ -59,8 +58,11 @@ def uses_of(events: Sequence[PrivacyEvent]) -> Iterator[NoiseUse]:
                     sigma_squared=sigma_squared,
                     count=each.count,
                 )
-            case DiscreteLaplace() | KeyThreshold() | SetSelection() | Peeling():
-                uses, epsilon = each.pure_uses()
-                yield PureUse(epsilon=epsilon, count=uses)
+            case DiscreteLaplace() | KeyThreshold():
+                count, epsilon = each.pure_uses()
+                yield PureUse(epsilon=epsilon, count=count)
+            case SetSelection() | Peeling():
+                count, epsilon = each.pure_uses()
+                yield PureUse(epsilon=epsilon, chooses=True, count=count)
             case _:
                 assert_never(each.mechanism)

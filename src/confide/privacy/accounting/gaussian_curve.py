@@ -63,7 +63,7 @@ class Smoothed:
 
 
 def smoothed(
-    sigma_squared: Fraction, *, l2_squared: int, moved: int, among: int, epsilon: float
+    sigma_squared: Fraction, *, l2_squared: int, moved: int, epsilon: float
 ) -> Smoothed | None:
     """Return continuous noise that stands for discrete noise; None where it is too narrow.
 
@@ -71,11 +71,10 @@ def smoothed(
         sigma_squared: Of the discrete noise, in squared units.
         l2_squared: Most that a person moves the vector, squared.
         moved: Most cells that a person moves.
-        among: The same of all uses together; decides τ² alone, as does ε.
-        epsilon: About which ε is asked for.
+        epsilon: About which part of ε is due to it; decides τ² alone.
     """
     s2 = float(sigma_squared)
-    width = max(_LEAST_WIDTH, math.log(16 * math.pi**2 * among * s2 / epsilon) / (2 * math.pi**2))
+    width = max(_LEAST_WIDTH, math.log(16 * math.pi**2 * moved * s2 / epsilon) / (2 * math.pi**2))
     if not width < s2 / 2:
         return None
     q = math.exp(-2 * math.pi**2 * width) * (1 + 1e-12)

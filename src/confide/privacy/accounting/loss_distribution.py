@@ -12,6 +12,13 @@ losses.  Noise is σ²-sub-Gaussian
 
 *Any pure event* is dominated by randomised response of its ε [KOV15].
 
+*A choice by the exponential mechanism* of ε has, given a pair of neighbours, losses within a range
+[t − ε, t] [DDR20], so at most the δ of two losses t and t − ε that balance: (1 − e^{t−ε})(1 −
+e^{x−t})/(1 − e^{−ε}) at x.  The greatest over t is at t = (x + ε)/2, (1 − e^{(x−ε)/2})²/(1 −
+e^{−ε}), which is δ of the loss of density ½e^{(x−ε)/2}/(1 − e^{−ε}) on [−ε, ε]: convex in e^x.
+Split as below on a lattice of step h from −ε on, it has tanh(h/4)·e^{(ℓ−ε)/2}/(1 − e^{−ε}) from
+either side at each ℓ.
+
 *Laws of two lattices* meet on a third, of step h, by splitting: the mass p at ℓ in [jh, (j+1)h)
 goes to both ends, so that both laws keep their mass there, p and pe^{−ℓ}.  The share of the upper
 end is (1 − e^{−(ℓ−jh)})/(1 − e^{−h}).  To forget where a mass came from is post-processing, which
@@ -28,6 +35,8 @@ References:
         AISTATS 2022. https://arxiv.org/abs/2106.08567
     [CKS20] Canonne, Kamath, Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
         https://arxiv.org/abs/2004.00010
+    [DDR20] Dong, Durfee, Rogers. Optimal differential privacy composition for exponential
+        mechanisms. ICML 2020. https://arxiv.org/abs/1909.13830
     [KOV15] Kairouz, Oh, Viswanath. The composition theorem for differential privacy. ICML 2015.
         https://arxiv.org/abs/1311.0776
     [DGKKM22] Doroshenko, Ghazi, Kamath, Kumar, Manurangsi. Connect the dots: tighter discrete
@@ -169,6 +178,19 @@ def response_law(epsilon: Fraction) -> LossDistribution:
     return LossDistribution(
         start=-epsilon, step=2 * epsilon, masses=(_mass(rare * kept), _mass(kept))
     )
+
+
+def choice_law(epsilon: Fraction, *, cells: int) -> LossDistribution:
+    """Return the law of a choice by the exponential mechanism, on so many steps."""
+    e = float(epsilon)
+    step = 2 * epsilon / cells
+    each = math.tanh(float(step) / 4) / -math.expm1(-e) * (1 + 32 * _ULP)
+    weights = (math.exp(-e + place * float(step) / 2) for place in range(cells + 1))
+    raised = (1 + 8 * _ULP * (1 + e)) * each
+    masses = [_mass(2 * raised * weight) for weight in weights]
+    for end in (0, -1):
+        masses[end] = -(-masses[end] // 2)
+    return LossDistribution(start=-epsilon, step=step, masses=tuple(masses))
 
 
 def _normaliser_below(s2: float) -> float:

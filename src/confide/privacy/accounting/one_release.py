@@ -8,8 +8,8 @@ this number is said of one release whose noise was fixed before it began.
 Each event has a law of its loss that dominates it (:mod:`.loss_distribution`): a count that a
 person moves by one, or a vector that they move by at most √3, its exact law (of integers of squared
 norm 3 none is above 1, so they are at most as many counts); any pure event that of randomised
-response; any other vector with Gaussian noise the continuous one of :mod:`.gaussian_curve`, as do
-counts whose noise is so wide that it is no worse.
+response; a choice that of all choices of its ε; any other vector with Gaussian noise the continuous
+one of :mod:`.gaussian_curve`, as do counts whose noise is so wide that it is no worse.
 
 *Privacy:* an upper bound of the true ε at δ for the worst neighbours, in steps of 1e-9; never above
 the number it is given, which follows from the charges.
@@ -25,8 +25,8 @@ References:
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from confide.privacy.accounting.gaussian_curve import Smoothed, gaussian_delta_a
 from confide.privacy.accounting.loss_distribution import (
     CERTAIN,
     LossDistribution,
+    choice_law,
     no_loss,
     response_law,
     unit_gaussian,
@@ -42,9 +43,10 @@ from confide.privacy.amount import NANO
 
 _UNITS = 3  # of a squared norm up to here, no cell moves by more than one
 _WIDEST = 400  # σ² from which continuous noise stands for a count at a cost of 0.1 % of ε
-_MOST_LATTICES = 6
+_MOST_LATTICES = 5
+_CELLS = 60  # of the law of a choice
 _MOST_LOSSES = 1500
-_MOST_TOGETHER = 1000  # of losses where lattices meet
+_MOST_TOGETHER = 800  # of losses where lattices meet
 _CUT = 1e-8  # of δ, put at infinity at each end of a law
 _LEAST_DELTA = Fraction(1, 10**14)  # of masses in 2⁻⁸⁰
 _HALVINGS = 27
@@ -72,17 +74,24 @@ class GaussianUse:
         """Most cells that a privacy unit moves: integers that are not 0 are at least 1."""
         return min(self.l1, self.l2_squared)
 
+    @property
+    def rho(self) -> Fraction:
+        """ρ of one use."""
+        return self.l2_squared / (2 * self.sigma_squared)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureUse:
-    """Any event of pure privacy.
+    """Any event of pure privacy, or a choice by the exponential mechanism.
 
     Attributes:
         epsilon: Of one use.
+        chooses: Whether it is such a choice.
         count: Number of uses.
     """
 
     epsilon: Fraction
+    chooses: bool = False
     count: int = 1
 
 
@@ -110,28 +119,29 @@ def epsilon_of_release(uses: Iterable[NoiseUse], *, delta: Fraction, at_most: Fr
         0.9294
         0.9275
     """
-    counts: Counter[tuple[Fraction, int, int]] = Counter()
+    counts: Counter[NoiseUse] = Counter()
     for use in uses:
-        match use:
-            case GaussianUse():
-                counts[use.sigma_squared, use.l1, use.l2_squared] += use.count
-            case PureUse():
-                counts[use.epsilon, 0, 0] += use.count
-    return _epsilon(tuple(sorted(counts.items())), delta, at_most)
+        counts[replace(use, count=1)] += use.count
+    together = (replace(use, count=count) for use, count in counts.items())
+    return _epsilon(tuple(sorted(together, key=_order)), delta, at_most)
+
+
+def _order(use: NoiseUse) -> tuple[bool, bool, Fraction, int, int]:
+    """Return where a use stands: what has no continuous law first, then what has the least noise.
+
+    So equal releases are counted once.
+    """
+    match use:
+        case PureUse():
+            return False, use.chooses, use.epsilon, 0, 0
+        case GaussianUse():
+            return True, False, use.sigma_squared, use.l1, use.l2_squared
 
 
 @functools.lru_cache(maxsize=1024)
-def _epsilon(
-    counts: tuple[tuple[tuple[Fraction, int, int], int], ...], delta: Fraction, at_most: Fraction
-) -> Fraction:
-    if delta < _LEAST_DELTA or not counts or not at_most:
+def _epsilon(uses: tuple[NoiseUse, ...], delta: Fraction, at_most: Fraction) -> Fraction:
+    if delta < _LEAST_DELTA or not uses or not at_most:
         return at_most
-    uses = [
-        GaussianUse(l1=l1, l2_squared=l2, sigma_squared=scale, count=count)
-        if l2
-        else PureUse(epsilon=scale, count=count)
-        for (scale, l1, l2), count in counts
-    ]
     curve = _curve(uses, delta=float(delta), epsilon=float(at_most))
     if curve is None:
         return at_most
@@ -146,7 +156,7 @@ def _epsilon(
 
 
 def _curve(
-    uses: list[NoiseUse], *, delta: float, epsilon: float
+    uses: Sequence[NoiseUse], *, delta: float, epsilon: float
 ) -> Callable[[float], float] | None:
     """Return δ as a function of ε for all uses, from above; None where no law is known."""
     laws: list[LossDistribution] = []
@@ -179,6 +189,10 @@ def _law(use: NoiseUse, *, delta: float) -> LossDistribution:
     """Return the law that dominates all uses together."""
     cut = math.floor(delta * _CUT * CERTAIN)
     match use:
+        case PureUse(epsilon=epsilon, count=count, chooses=True):
+            return choice_law(epsilon, cells=max(2, min(_CELLS, _MOST_LOSSES // count))).times(
+                count, cut=cut
+            )
         case PureUse(epsilon=epsilon, count=count):
             return response_law(epsilon).times(count, cut=cut)
         case GaussianUse():
@@ -203,12 +217,14 @@ def _meeting(laws: list[LossDistribution], *, delta: float) -> LossDistribution:
 
 def _together(uses: list[GaussianUse], *, epsilon: float) -> Smoothed | None:
     """Return continuous noise for all uses, as shifts add up as μ²; None where it is too narrow."""
-    among = sum(use.moved * use.count for use in uses)
+    rho = float(sum(use.rho * use.count for use in uses))
     found: list[tuple[Smoothed, int]] = []
     for use in uses:
-        l2_squared, moved = use.l2_squared, use.moved
         one = smoothed(
-            use.sigma_squared, l2_squared=l2_squared, moved=moved, among=among, epsilon=epsilon
+            use.sigma_squared,
+            l2_squared=use.l2_squared,
+            moved=use.moved,
+            epsilon=epsilon * float(use.rho) / rho,
         )
         if one is None:
             return None

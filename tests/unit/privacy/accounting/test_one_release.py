@@ -14,6 +14,7 @@ from confide.privacy.accounting.gaussian_curve import gaussian_delta_above, smoo
 from confide.privacy.accounting.loss_distribution import (
     CERTAIN,
     LossDistribution,
+    choice_law,
     response_law,
     unit_gaussian,
 )
@@ -35,7 +36,7 @@ def of_charges(uses: Sequence[NoiseUse], *, delta: Fraction = DELTA) -> Fraction
         * (
             use.l2_squared / (2 * use.sigma_squared)
             if isinstance(use, GaussianUse)
-            else use.epsilon**2 / 2
+            else use.epsilon**2 / (8 if use.chooses else 2)
         )
         for use in uses
     )
@@ -132,6 +133,46 @@ def test_pure_events_have_the_epsilon_of_randomised_responses(epsilon: str, coun
     assert delta(found) <= float(DELTA) < delta(found - 1e-6)
 
 
+def choice_delta(epsilon: float, at: float, x: float) -> float:
+    """δ of a choice of two whose losses are ``at`` and ``at`` − ε."""
+    kept = math.expm1(at - epsilon) / math.expm1(-epsilon)
+    pairs = ((kept, at), (1 - kept, at - epsilon))
+    return math.fsum(-p * math.expm1(x - ell) for p, ell in pairs if ell > x)
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "0.5", "2"])
+@pytest.mark.parametrize("cells", [2, 5, 60])
+def test_the_law_of_a_choice_is_above_that_of_every_choice(epsilon: str, cells: int) -> None:
+    law = choice_law(Fraction(epsilon), cells=cells)
+    assert total(law) / CERTAIN == pytest.approx(1, abs=1e-12)
+    assert total(law) >= CERTAIN
+    assert odds(law) == pytest.approx(1, abs=1e-12)
+    e, delta = float(Fraction(epsilon)), law.delta_at()
+    for x in (e * step / 50 for step in range(-60, 60)):
+        worst = max(choice_delta(e, e * place / 100, x) for place in range(101))
+        assert worst <= delta(x)
+        if cells == 60:
+            assert delta(x) <= worst + 0.002 * e
+
+
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_choices_lose_at_least_what_any_of_them_reach(count: int) -> None:
+    one = Fraction("0.3")
+    found = float(by_itself([PureUse(epsilon=one, chooses=True, count=count)]))
+    for place in range(1, 20):
+        at = 0.3 * place / 20
+        kept = math.expm1(at - 0.3) / math.expm1(-0.3)
+        terms = (
+            (
+                math.comb(count, k) * kept**k * (1 - kept) ** (count - k),
+                count * (at - 0.3) + 0.3 * k,
+            )
+            for k in range(count + 1)
+        )
+        reached = math.fsum(-p * math.expm1(found - ell) for p, ell in terms if ell > found)
+        assert reached <= float(DELTA)
+
+
 def test_noise_of_two_kinds_is_between_the_true_delta_and_the_charges() -> None:
     rho = rho_for(Fraction(1), delta=DELTA)
     uses = [gaussian(rho / 2), gaussian(rho / 4), PureUse(epsilon=Fraction("0.1"), count=2)]
@@ -173,6 +214,7 @@ def _noise(use: GaussianUse) -> dict[int, float]:
             st.builds(
                 PureUse,
                 epsilon=st.fractions(Fraction(1, 100), 2, max_denominator=100),
+                chooses=st.booleans(),
                 count=st.integers(1, 20),
             ),
         ),
@@ -250,6 +292,6 @@ def test_the_continuous_curve_is_above_a_sum_of_many_digits() -> None:
 
 
 def test_noise_that_is_too_narrow_has_no_continuous_stand_in() -> None:
-    assert smoothed(Fraction(1, 4), l2_squared=9, moved=9, among=9, epsilon=1.0) is None
+    assert smoothed(Fraction(1, 4), l2_squared=9, moved=9, epsilon=1.0) is None
     use = GaussianUse(l1=9, l2_squared=9, sigma_squared=Fraction(1, 4))
     assert by_itself([use]) == of_charges([use])
