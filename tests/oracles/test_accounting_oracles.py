@@ -154,7 +154,7 @@ def test_epsilon_of_one_release_is_that_of_its_privacy_loss_distribution(
     found = epsilon_of_release([use], delta=Fraction(str(delta)), at_most=Fraction(most))
     low, high = (
         from_discrete_gaussian_mechanism(
-            sigma, value_discretization_interval=1e-5, pessimistic_estimate=pessimistic
+            sigma, value_discretization_interval=1e-4, pessimistic_estimate=pessimistic
         )
         .self_compose(count)
         .get_epsilon_for_delta(delta)
