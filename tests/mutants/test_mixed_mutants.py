@@ -5,10 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from confide.attacks.audit.composition.games import (
+    OneCap,
+    Rule,
+    TwoOutcomes,
+    best_reached,
+    responding,
+    response,
+    sharpest,
+    surprising,
+)
+from confide.attacks.audit.composition.real_noise import NoiseGame, reached_by_noise
 from confide.budget import chained_ledger
 from confide.budget.accounts import account
 from confide.budget.accounts.counter import Counter
@@ -18,23 +30,24 @@ from confide.budget.integrity.unnamed import unnamed
 from confide.budget.policy import counters
 from confide.budget.policy.policy import Policy
 from confide.errors import ConfideError
+from confide.files import accounting
 from confide.privacy.accounting.concentrated import epsilon_at
-from confide.privacy.accounting.mixed import Lanes, MixedCap
+from confide.privacy.accounting.mixed import Lanes, MixedCap, charge, choice_charge
 from confide.privacy.amount import NANO, Amount, InLanes
-from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from contracts.test_sqlite_ledger import TestSQLiteMixedLedger as Suite
-from mixed_games import OneCap, Pair, Rule, best_reached, responding, response, surprising
 from mixed_ledgers import mixed_ledger
 from unit.budget import test_lost_lanes as lost_lanes
+from unit.files import test_mixed_dataset as datasets
 
 pytestmark = pytest.mark.mutant
 
 DELTA = Fraction("1e-6")
 CAP = MixedCap.of(Fraction(1), delta=DELTA)
-SHARPEST = 1 + math.log(CAP.order / (CAP.order - 1))
+SHARPEST = sharpest(CAP)
 
 
-def reached(rule: Rule, first: Pair) -> float:
+def reached(rule: Rule, first: TwoOutcomes) -> float:
     """The share of δ that is reached by one event, and then by the best of what is left."""
     state = rule.after(rule.start(), first)
     assert state is not None
@@ -60,7 +73,7 @@ class SumOfBoth:
     def start(self) -> tuple[float, float]:
         return 0.0, 0.0
 
-    def after(self, state: tuple[float, float], event: Pair) -> tuple[float, float] | None:
+    def after(self, state: tuple[float, float], event: TwoOutcomes) -> tuple[float, float] | None:
         pure = state[0] + float(event.epsilon or 0)
         rho = state[1] + (event.rho() if event.epsilon is None else 0.0)
         loss = ZeroConcentratedDP(rho=Fraction(rho)) if rho else None
@@ -77,7 +90,7 @@ class LanesApart:
     def start(self) -> tuple[int, int]:
         return 0, 0
 
-    def after(self, state: tuple[int, int], event: Pair) -> tuple[int, int] | None:
+    def after(self, state: tuple[int, int], event: TwoOutcomes) -> tuple[int, int] | None:
         cost = event.cost(CAP.order)
         pure, ordered = state[0] + (cost.pure or 0), state[1]
         if cost.pure is not None and pure <= NANO:
@@ -96,19 +109,21 @@ class AnyOrder:
     def start(self) -> tuple[Lanes, ...]:
         return tuple(Lanes() for _ in self.orders)
 
-    def after(self, state: tuple[Lanes, ...], event: Pair) -> tuple[Lanes, ...] | None:
+    def after(self, state: tuple[Lanes, ...], event: TwoOutcomes) -> tuple[Lanes, ...] | None:
         caps = [replace(CAP, order=order) for order in self.orders]
         sums = tuple(total + event.cost(cap.order) for total, cap in zip(state, caps, strict=True))
         return sums if any(map(MixedCap.admits, caps, sums)) else None
 
 
 def test_pure_losses_added_to_converted_ones_are_caught() -> None:
-    first = Pair(chance=0.000179, loss=0.1007)  # its rare outcome is answered by a pure event
+    first = TwoOutcomes(
+        chance=0.000179, loss=0.1007
+    )  # its rare outcome is answered by a pure event
     assert reached(SumOfBoth(), first) > 1.5
     assert OneCap(cap=CAP).after(_after(first), response(Fraction("0.904872362"))) is None
 
 
-def _after(first: Pair) -> Lanes:
+def _after(first: TwoOutcomes) -> Lanes:
     state = OneCap(cap=CAP).after(Lanes(), first)
     assert state is not None
     return state
@@ -121,7 +136,7 @@ def test_a_pure_lane_that_stays_open_is_caught() -> None:
 
 
 def test_an_order_chosen_after_answers_were_seen_is_caught() -> None:
-    first = Pair(chance=0.000126, loss=0.2)
+    first = TwoOutcomes(chance=0.000126, loss=0.2)
     assert reached(AnyOrder(), first) > 1.5
     assert reached(OneCap(cap=CAP), first) <= 1
 
@@ -135,7 +150,7 @@ def test_a_budget_that_counts_delta_twice_is_caught() -> None:
 def test_a_budget_of_another_order_than_that_of_the_charges_is_caught() -> None:
     @dataclass(frozen=True, slots=True)
     class Crossed(OneCap):
-        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+        def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
             together = state + event.cost(CAP.order - 1)
             return together if self.cap.admits(together) else None
 
@@ -146,12 +161,55 @@ def test_a_budget_of_another_order_than_that_of_the_charges_is_caught() -> None:
 def test_a_budget_that_forgets_delta_is_caught() -> None:
     @dataclass(frozen=True, slots=True)
     class Whole(OneCap):
-        def after(self, state: Lanes, event: Pair) -> Lanes | None:
+        def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
             together = state + event.cost(CAP.order)
             return together if together.ordered <= CAP.epsilon * NANO else None
 
     offers = (surprising(SHARPEST, 1.0),)
     assert best_reached(Whole(cap=CAP), offers=offers, depth=1) > 100 * float(DELTA)
+
+
+def shares_of_delta(game: NoiseGame) -> Iterator[float]:
+    """What strategies of real noise reach under a broken rule, as shares of δ."""
+    return (reached_by_noise(game, chance=Random(seed).random) / float(DELTA) for seed in range(40))
+
+
+def test_gaussian_noise_charged_at_half_of_its_order_is_caught() -> None:
+    def half(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        right = charge(loss, order=order)
+        return replace(right, ordered=right.ordered // 2) if right.pure is None else right
+
+    class Twice(NoiseGame):
+        """Takes twice the ρ, as that is what half of a charge has room for."""
+
+        def gaussian(self, share: float, *, spent: Lanes) -> Any:
+            room = replace(self.cap, epsilon=self.cap.epsilon + Fraction(self.cap.budget, NANO))
+            return NoiseGame(
+                cap=room, charged=half, admits=lambda _, total: CAP.admits(total)
+            ).gaussian(share, spent=spent)
+
+    assert max(shares_of_delta(Twice(cap=CAP, charged=half))) > 2
+    assert max(shares_of_delta(NoiseGame(cap=CAP))) <= 1
+
+
+def test_any_pure_event_charged_as_a_choice_is_caught() -> None:
+    def as_choice(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        if isinstance(loss, PureDP):
+            return choice_charge(loss, order=order)
+        return charge(loss, order=order)
+
+    assert max(shares_of_delta(NoiseGame(cap=CAP, charged=as_choice))) > 2
+
+
+def test_a_pure_lane_that_stays_open_to_real_noise_is_caught() -> None:
+    def apart(loss: PureDP | ZeroConcentratedDP, chooses: bool, order: int) -> Lanes:
+        right = charge(loss, order=order)
+        return Lanes(pure=right.pure or 0, ordered=0 if right.pure is not None else right.ordered)
+
+    def either(cap: MixedCap, total: Lanes) -> bool:
+        return (total.pure or 0) <= cap.epsilon * NANO and total.ordered <= cap.budget
+
+    assert max(shares_of_delta(NoiseGame(cap=CAP, charged=apart, admits=either))) > 2
 
 
 def fails(check: Any, *arguments: Any) -> bool:
@@ -161,6 +219,16 @@ def fails(check: Any, *arguments: Any) -> bool:
     except (AssertionError, ConfideError, pytest.fail.Exception):
         return True
     return False
+
+
+def test_caps_that_hold_at_the_delta_of_selections_as_well_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = accounting.measure_for
+    monkeypatch.setattr(
+        accounting, "measure_for", lambda caps, **_: right(caps, delta=Fraction("1e-6"))
+    )
+    assert fails(datasets.test_delta_of_caps_and_of_selections_together_is_that_of_the_file, "5e-7")
 
 
 @pytest.fixture

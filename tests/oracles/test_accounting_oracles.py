@@ -11,6 +11,7 @@ import pytest
 
 from confide.privacy.accounting.compose import advanced, compose, optimal
 from confide.privacy.accounting.concentrated import epsilon_at, rho_for, simple_epsilon_at
+from confide.privacy.accounting.one_release import GaussianUse, epsilon_of_release
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from confide.privacy.odds import epsilon_for_odds, odds_factor, of_100_outputs, posterior_bound
 
@@ -134,3 +135,30 @@ def test_of_100_outputs(epsilon: str, wrong: int) -> None:
 
 def test_of_100_outputs_at_the_legal_cap() -> None:
     assert of_100_outputs(epsilon_for_odds(Fraction("1.5"))) == (40, 60)
+
+
+# One release by itself, from the laws of its noise: dp_accounting 0.6,
+# from_discrete_gaussian_mechanism(sigma, ...).self_compose(count).get_epsilon_for_delta(delta)
+
+
+@pytest.mark.parametrize(("sigma", "count"), [(1.0, 1), (4.5, 1), (2.5, 3), (12.0, 8), (14.5, 10)])
+@pytest.mark.parametrize("delta", [1e-5, 1e-8])
+def test_epsilon_of_one_release_is_that_of_its_privacy_loss_distribution(
+    sigma: float, count: int, delta: float, accountant: None
+) -> None:
+    from dp_accounting.pld.privacy_loss_distribution import from_discrete_gaussian_mechanism
+
+    exact = Fraction(sigma) ** 2
+    use = GaussianUse(l1=1, l2_squared=1, sigma_squared=exact, count=count)
+    most = epsilon_at(ZeroConcentratedDP(rho=count / (2 * exact)), delta=Fraction(str(delta)))
+    found = epsilon_of_release([use], delta=Fraction(str(delta)), at_most=Fraction(most))
+    low, high = (
+        from_discrete_gaussian_mechanism(
+            sigma, value_discretization_interval=1e-4, pessimistic_estimate=pessimistic
+        )
+        .self_compose(count)
+        .get_epsilon_for_delta(delta)
+        for pessimistic in (False, True)
+    )
+    assert low - 1e-6 <= found <= high + 1e-6
+    assert found < 0.99 * most

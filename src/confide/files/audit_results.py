@@ -11,7 +11,7 @@ from confide.regular_file import read_bytes, write_text
 from confide.report.legal.audited import AuditResults
 
 SCHEMA = "confide.audit/1"
-_LAYERS = ("L1", "L2", "L3", "L4", "L6")
+_LAYERS = ("L1", "L2", "L3", "L4", "L5", "L6")
 
 
 def write_audit(body: Mapping[str, Any], path: Path) -> None:

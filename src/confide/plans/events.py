@@ -81,7 +81,7 @@ class PrivacyEvent:
             ...              count=3).epsilon()
             Fraction(3, 2)
         """
-        uses, each = self._pure()
+        uses, each = self.pure_uses()
         return uses * each
 
     def rho(self) -> Fraction:
@@ -96,7 +96,7 @@ class PrivacyEvent:
         """
         if isinstance(self.mechanism, DiscreteGaussian):
             return self.count * self.l2_squared / (2 * self.mechanism.sigma_squared)
-        uses, epsilon = self._pure()
+        uses, epsilon = self.pure_uses()
         return uses * epsilon**2 / (8 if isinstance(self.mechanism, SetSelection | Peeling) else 2)
 
     def nats(self, measure: Measure) -> Fraction:
@@ -110,7 +110,7 @@ class PrivacyEvent:
             return LaneEvent(loss=_steps(self))
         if isinstance(self.mechanism, DiscreteGaussian):
             return LaneEvent(loss=ZeroConcentratedDP(rho=self.rho()))
-        uses, epsilon = self._pure()
+        uses, epsilon = self.pure_uses()
         chooses = isinstance(self.mechanism, SetSelection | Peeling)
         return LaneEvent(loss=PureDP(epsilon=epsilon), chooses=chooses, count=uses)
 
@@ -121,8 +121,12 @@ class PrivacyEvent:
             return self.count * self.mechanism.delta
         return Fraction(0)
 
-    def _pure(self) -> tuple[int, Fraction]:
-        """Return how often a pure mechanism is used, and the ε of one use."""
+    def pure_uses(self) -> tuple[int, Fraction]:
+        """Return how often a pure mechanism is used, and the ε of one use.
+
+        Raises:
+            UnsupportedError: If the noise is Gaussian, or a choice is made where no reach is known.
+        """
         match self.mechanism:
             case DiscreteLaplace(scale=scale):
                 return self.count, self.l1 / scale

@@ -31,7 +31,7 @@ from confide.release.certificate.certificate import (
     issuer_of,
     signed,
 )
-from confide.release.certificate.form import VERSION
+from confide.release.certificate.form import FIRST_VERSION
 from confide.release.certificate.form_check import statable
 from confide.release.certificate.software import software
 from confide.release.certificate.statement import study_of
@@ -323,7 +323,7 @@ def derived_reuse(reused: Reused) -> ReusedDerivedPart:
     files = {REUSED_PATH: payload} | {each.path: each.payload for each in reused.sources}
     files |= tables_of(reused.statistics, reused.estimates())
     return ReusedDerivedPart(
-        certificate=VERSION,
+        certificate=FIRST_VERSION,
         id=f"{dataset.lineage}/reuse-{sha256[:16]}",
         release=ReusedReleasePart(**dict(study_of(study)), product=PRODUCT),
         data=data_of(dataset),

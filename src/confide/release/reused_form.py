@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from confide.release.certificate.form import VERSION
+from confide.release.certificate.form import FIRST_VERSION
 from confide.release.certificate.parts import (
     CertificatePart,
     DataPart,
@@ -91,7 +91,7 @@ class ReusedForm(ReusedDerivedPart, ReusedStatedPart):
     """A certificate of a release made of earlier ones."""
 
     model_config = ConfigDict(
-        title=f"Certificate of a release made of earlier ones, version {VERSION}"
+        title=f"Certificate of a release made of earlier ones, version {FIRST_VERSION}"
     )
 
     signature: SignaturePart

@@ -37,6 +37,15 @@ def test_half_of_delta_is_kept_for_selections_unless_the_file_says_less():
     assert of.caps.delta_lifetime_atto == 5 * 10**11
 
 
+@pytest.mark.parametrize("kept", ["0", "1e-7", "5e-7", "9.99999e-7"])
+def test_delta_of_caps_and_of_selections_together_is_that_of_the_file(kept):
+    of = changed(accounting={"measure": "mixed", "delta": "1e-6", "selection-delta": kept})
+    assert of.measure.atto + (of.caps.delta_lifetime_atto or 0) == 10**12
+    for epsilon, order in ((3, of.measure.yearly), (10, of.measure.lifetime)):
+        delta = Fraction(of.measure.atto, 10**18)
+        assert MixedCap.of(Fraction(epsilon), delta=delta).order == order
+
+
 @pytest.mark.parametrize(
     ("sections", "told"),
     [

@@ -11,6 +11,7 @@ class Layer(enum.Enum):
     FIT = "L2"  # goodness of fit of the samplers
     LOWER_BOUND = "L3"  # black-box lower bounds on the loss
     ORACLE = "L4"  # numbers known in closed form
+    COMPOSITION = "L5"  # strategies against caps on every kind of loss
     MODEL = "L6"  # whole models: canaries in one training, membership attacks
 
 

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from confide.attacks.audit.black_box import audit_scenario, scenarios
+from confide.attacks.audit.composition.checks import composition_checks
 from confide.attacks.audit.end_to_end import audit_trial, trials
 from confide.attacks.audit.every_kind import (
     audit_kind,
@@ -104,6 +105,11 @@ def _parts(
     pairs, samples = (2_000, 20_000) if quick else (20_000, 100_000)
     draws = 50_000 if quick else 1_000_000
     yield "oracles", oracle_checks
+    strategies = 200 if quick else 2_000
+    yield (
+        "strategies against caps",
+        partial(composition_checks, strategies=strategies, entropy=entropy),
+    )
     for entity in (Entity.PATIENT, Entity.EVENT):
         yield (
             f"sensitivity search, {entity.value}",

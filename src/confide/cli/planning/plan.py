@@ -71,7 +71,7 @@ def show_plan(seen: "Preview", *, why: bool = False) -> None:
     show_caps(seen)
     _show_standing(seen)
     say(f"All together: {seen.loss.text}.", style="bold")
-    for sentence in seen.loss.odds:
+    for sentence in (*seen.loss.noise, *seen.loss.odds):
         say(f"  {sentence}")
 
 

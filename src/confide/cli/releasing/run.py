@@ -69,7 +69,7 @@ def show_run(made: "Delivered") -> None:
     again = f"Delivered again from snapshot {made.snapshot!r}, nothing charged or read; it had cost"
     spent = "Spent" if made.charged else again
     say(f"{spent} {made.loss.text}.")
-    for sentence in made.loss.odds:
+    for sentence in (*made.loss.noise, *made.loss.odds):
         say(f"  {sentence}")
     show_growth(made.grows)
 

@@ -23,7 +23,9 @@ from confide.budget.ledger import Charge, Entry, Scope
 from confide.errors import InvalidParameterError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
-from confide.plans.plan import Priced
+from confide.plans.plan import Plan, Priced
+from confide.plans.pricing.both_noises import has_both
+from confide.plans.pricing.by_itself import loss_by_itself
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import ATTO, NANO, decimal_text
 from confide.privacy.group import group_loss
@@ -32,9 +34,11 @@ from confide.privacy.odds import membership_advantage
 from confide.release.certificate.equivalents import equivalents
 from confide.release.certificate.facts import public_facts
 from confide.release.certificate.form import (
+    FIRST_VERSION,
     VERSION,
     CertificateForm,
     DerivedPart,
+    FormVersion,
     GuaranteePart,
     PlanPart,
     ReleasePart,
@@ -42,6 +46,7 @@ from confide.release.certificate.form import (
 from confide.release.certificate.form_check import statable
 from confide.release.certificate.hazards import HazardFacts, hazards
 from confide.release.certificate.in_words import in_words, not_protected
+from confide.release.certificate.its_noise import by_itself, noise_because
 from confide.release.certificate.limits import forecasts, limits
 from confide.release.certificate.parts import (
     AccountingPart,
@@ -96,7 +101,14 @@ class Issuer:
 
 
 def shown_loss(plan: Priced, loss: PrivacyLoss | None = None) -> ApproxDP | PureDP:
-    """Return a loss as the ε (and δ) that people are shown, rounded up so that it stays true."""
+    """Return a loss as the ε (and δ) that people are shown, rounded up so that it stays true.
+
+    A plan of both noises is shown by itself, as ρ says more of its Laplace noise than it loses.
+    """
+    if loss is None and isinstance(plan, Plan) and has_both(plan):
+        alone = loss_by_itself(plan)
+        if alone is not None:
+            return alone
     match loss or plan.loss:
         case ZeroConcentratedDP() as rho:
             epsilon = epsilon_at(rho, delta=plan.dataset.delta)
@@ -197,6 +209,7 @@ def derived(
     estimates: Sequence[Estimate],
     scopes: tuple[str, ...],
     commitment: CommitmentPart | None = None,
+    version: FormVersion = VERSION,
 ) -> DerivedPart:
     """Return every part of a certificate that follows from payload, charges and commitment.
 
@@ -205,6 +218,7 @@ def derived(
         estimates: As published (:func:`.cuts.with_cuts`), made once because they take longest.
         scopes: Names of the caps that were charged, as the ledger holds them.
         commitment: As stated; only whether there is one counts for the rest.
+        version: Of the form; an earlier one has fewer members.
     """
     plan = noisy.plan
     expected = forecasts(plan)
@@ -212,13 +226,16 @@ def derived(
         plan=plan, shown=shown_loss(plan), scopes=scopes, committed=commitment is not None
     )
     return DerivedPart(
-        certificate=VERSION,
+        certificate=version,
         release=ReleasePart(
             **dict(study_of(plan.study)), product="statistics", cadence=cadence_of(plan.study)
         ),
         data=data_of(plan.dataset, commitment=commitment),
         guarantee=GuaranteePart(
-            **dict(explained(plan)), contribution_bounds=contribution_bounds(plan)
+            **dict(explained(plan)),
+            contribution_bounds=contribution_bounds(plan),
+            by_itself=by_itself(plan) if version != FIRST_VERSION else None,
+            noise_because=noise_because(plan) if version != FIRST_VERSION else None,
         ),
         plan=PlanPart(sha256=plan.digest(), measurements=len(plan.measurements)),
         mechanisms=[mechanism(measurement, plan=plan) for measurement in plan.measurements],

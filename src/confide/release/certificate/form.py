@@ -5,7 +5,7 @@ and the verifier refuses what does not have the form (:mod:`.form_check`).
 """
 
 import enum
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -27,7 +27,10 @@ from confide.release.certificate.parts import (
 )
 from confide.release.certificate.signed_words import SignedText
 
-VERSION: Final = "1"
+FormVersion: TypeAlias = Literal["1", "2"]
+VERSION: Final = "2"
+FIRST_VERSION: Final = "1"
+"""Of certificates that say neither ε of the release by itself nor why it has its noise."""
 
 
 class HazardStatus(enum.Enum):
@@ -55,10 +58,21 @@ class BoundPart(CertificatePart):
     stops: SignedText | None = None
 
 
+class ByItselfPart(CertificatePart):
+    """The loss of the release alone, where the laws of its noise say more than its charge."""
+
+    epsilon: Exact
+    delta: Exact
+    via: str
+    in_words: SignedText
+
+
 class GuaranteePart(ExplainedPart):
     """What is promised."""
 
     contribution_bounds: list[BoundPart]
+    by_itself: ByItselfPart | None = None
+    noise_because: SignedText | None = None
 
 
 class PlanPart(CertificatePart):
@@ -181,7 +195,7 @@ class SmallCellsPart(CertificatePart):
 class DerivedPart(CertificatePart):
     """What follows from payload, charges and commitment."""
 
-    certificate: Literal["1"]
+    certificate: FormVersion
     release: ReleasePart
     data: DataPart
     guarantee: GuaranteePart

@@ -15,6 +15,8 @@ MEANING = {
     "guarantee.adjacency": "which data sets the promise compares",
     "guarantee.spend": "the promise itself: a smaller loss would be a stronger promise",
     "guarantee.equivalent": "the promise as ε and δ",
+    "guarantee.by-itself": "what this release alone loses; budgets are charged more",
+    "guarantee.noise-because": "why it has its kind of noise",
     "guarantee.groups": "what the promise is worth to several people",
     "guarantee": "what is promised",
     "plan": "which plan was priced",

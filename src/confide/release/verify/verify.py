@@ -207,6 +207,7 @@ def _of_statistics(
         estimates=estimates_of(noisy),
         scopes=tuple(charge.scope for charge in form.accounting.charges),
         commitment=form.data.commitment,
+        version=form.certificate,
     )
     yield from rebuilt_checks(form.to_json(), follows=follows)
     yield entry_check(form, lineage=plan.dataset.lineage, payload=noisy.digest())

@@ -24,7 +24,7 @@ from confide.report.legal.document import Note, StatedField, TextTable
 from confide.report.legal.exhibits import NONE, plan_of, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
-from confide.report.wording.odds_words import meaning_of
+from confide.report.wording.odds_words import meaning_of_plan
 
 
 def asked_table(scribe: Scribe) -> TextTable:
@@ -120,7 +120,7 @@ def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> TextTable:
         if each.plan is None:
             rows.append((name, scribe.say("no-such-plan"), NONE, NONE))
             continue
-        meaning = meaning_of(each.plan.loss, delta=each.plan.dataset.delta)
+        meaning = meaning_of_plan(each.plan)
         told = percent(posterior(meaning, prior=PRIORS[1]))
         rows.append((name, shown(each.plan.loss, scribe=scribe), told, advantage(meaning)))
     columns = ("alternative", "loss", "ten-percent", "advantage")

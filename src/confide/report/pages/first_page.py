@@ -17,7 +17,7 @@ from confide.report.pages.page_parts import caveats_part
 from confide.report.wording.odds_words import (
     adjacency_text,
     loss_text,
-    meaning_of,
+    meaning_of_plan,
     odds_sentences,
 )
 from confide.report.wording.section import StatisticSection
@@ -77,7 +77,7 @@ def _privacy(release: "Release", *, words: Words) -> str:
     """Return the loss, whose it is, and what it means at worst, in one line."""
     plan = release.plan
     unit, adjacency = plan.dataset.unit.entity, plan.dataset.adjacency
-    meaning = meaning_of(plan.loss, delta=plan.dataset.delta)
+    meaning = meaning_of_plan(plan)
     odds, *_ = odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
     return words.say(
         "page.privacy",

@@ -28,10 +28,14 @@ from confide.privacy.amount import ATTO, NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import odds_factor, of_100_outputs, posterior_bound
 from confide.privacy.unit import Entity
+from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.parts import AccountingPart, SpendPart
+from confide.release.certificate.signed_words import ENGLISH
+from confide.release.jobs.job_form import JobForm
 from confide.release.reused_form import ReusedForm
 from confide.release.verify.verify import form_of
 from confide.report.wording.bounding import law_text, measured_text
+from confide.report.wording.by_itself_words import by_itself_sentences
 from confide.report.wording.describe import title_of
 from confide.report.wording.gauges import line_texts, scope_text
 from confide.report.wording.guarantee import ChargeLine, charge_lines
@@ -41,6 +45,7 @@ from confide.report.wording.odds_words import (
     advantage_text,
     loss_text,
     meaning_of,
+    meaning_of_plan,
     meaning_of_stated,
     odds_sentences,
     shown_at,
@@ -201,7 +206,8 @@ def explain_plan(plan: Plan, *, words: Words, spent: Spent | None = None) -> Exp
     """
     dataset = plan.dataset
     unit, adjacency = dataset.unit.entity, dataset.adjacency
-    loss = shown_at(plan.loss, delta=dataset.delta)
+    meaning = meaning_of_plan(plan)
+    loss = meaning.shown
     sentences = [
         words.say("explain.plan-text", digest=plan.digest()),
         words.say(
@@ -210,9 +216,8 @@ def explain_plan(plan: Plan, *, words: Words, spent: Spent | None = None) -> Exp
             loss=loss_text(loss, words=words),
             adjacency=adjacency_text(unit, adjacency=adjacency, words=words),
         ),
-        *odds_sentences(
-            meaning_of(plan.loss, delta=dataset.delta), unit=unit, adjacency=adjacency, words=words
-        ),
+        *by_itself_sentences(plan, words=words),
+        *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words),
     ]
     for statistic in plan.statistics:
         sentences += _errors(statistic, plan=plan, words=words)
@@ -340,9 +345,19 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
         words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
         *odds_sentences(meaning_of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
+        *_of_noise(form, words=words),
         *_continued(form.accounting, words=words),
     )
     return Explanation(title=title, sentences=sentences, grids=(_caps(iter(lines), words=words),))
+
+
+def _of_noise(form: CertificateForm | JobForm, *, words: Words) -> Iterator[str]:
+    """Yield what a certificate of statistics says of its noise; those of version 1 say nothing."""
+    if isinstance(form, CertificateForm):
+        alone = form.guarantee.by_itself
+        for said in (form.guarantee.noise_because, None if alone is None else alone.in_words):
+            if said is not None:
+                yield clean(said.get(words.language, said[ENGLISH]), most=600)
 
 
 def _continued(accounting: AccountingPart, *, words: Words) -> tuple[str, ...]:

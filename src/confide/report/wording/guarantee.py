@@ -9,6 +9,7 @@ References:
         https://doi.org/10.29012/jpc.v6i1.634
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -18,13 +19,20 @@ from confide.budget.policy.policy import Policy
 from confide.drawing.numbers import clean, epsilon_text, power_text
 from confide.drawing.words import Words
 from confide.plans.plan import Plan
+from confide.plans.pricing.by_itself import loss_by_itself
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure, letter_in
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
+from confide.release.certificate.its_noise import reason_text
 from confide.release.certificate.parts import AccountingPart, ChargePart
-from confide.report.wording.odds_words import adjacency_text, meaning_of, odds_sentences, shown_at
+from confide.report.wording.odds_words import (
+    adjacency_text,
+    meaning_of_plan,
+    odds_sentences,
+    shown_at,
+)
 from confide.tables.schema import Dataset
 
 
@@ -114,9 +122,7 @@ def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guaran
             **epsilon_delta(shown),
         )
     ]
-    if isinstance(plan.loss, ZeroConcentratedDP):
-        rho = epsilon_text(plan.loss.rho)
-        promise.append(words.say("guarantee.rho", rho=rho, delta=power_text(dataset.delta)))
+    promise.append(" ".join(_accounted(plan, words=words)))
     promise += _windows(accounting, dataset=dataset, words=words)
     promise += patient_promises(dataset, words=words)
     excluded = words.each("guarantee.not")
@@ -129,7 +135,7 @@ def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guaran
     return Guarantee(
         promise=tuple(promise),
         odds=odds_sentences(
-            meaning_of(plan.loss, delta=dataset.delta),
+            meaning_of_plan(plan),
             unit=unit,
             adjacency=adjacency,
             words=words,
@@ -138,6 +144,18 @@ def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guaran
         relies=words.each("guarantee.relies"),
         excluded=excluded,
     )
+
+
+def _accounted(plan: Plan, *, words: Words) -> Iterator[str]:
+    """Yield in what the loss adds up, what the release loses by itself, and why its noise."""
+    if isinstance(plan.loss, ZeroConcentratedDP):
+        alone, delta = loss_by_itself(plan), power_text(plan.dataset.delta)
+        said = {"rho": epsilon_text(plan.loss.rho), "delta": delta}
+        if alone is None:
+            yield words.say("guarantee.rho", **said)
+        else:
+            yield words.say("guarantee.rho-by-itself", **said, epsilon=epsilon_text(alone.epsilon))
+    yield reason_text(plan, words=words)
 
 
 def epsilon_delta(loss: ApproxDP | PureDP) -> dict[str, str]:

@@ -28,6 +28,7 @@ from confide.privacy.measure import Measure
 from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.parts import DataPart, FactPart
 from confide.report.wording.bounding import kept_text, law_text, measured_text
+from confide.report.wording.by_itself_words import by_itself_sentences
 from confide.report.wording.cut import cut_text
 from confide.report.wording.describe import title_of
 from confide.report.wording.gauges import line_texts
@@ -78,12 +79,14 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
     )
     match plan.loss:
         case ZeroConcentratedDP(rho=rho):
-            yield words.say("methods.zcdp", rho=epsilon_text(rho))
+            key = "methods.both" if has_both(plan) else "methods.zcdp"
+            yield words.say(key, rho=epsilon_text(rho))
         case _:
             yield words.say("methods.pure")
     if plan.dataset.mixed:
         noise = "both" if has_both(plan) else measure.value
         yield words.say("methods.mixed", noise=words.say(f"methods.noise.{noise}"))
+    yield from by_itself_sentences(plan, words=words)
     yield words.say("methods.bounds", facts="; ".join(_facts(form.data, words=words)))
     levels = {estimate.level for estimate in release.estimates}
     yield words.say("methods.intervals", level=words.say("or").join(map(percent, sorted(levels))))

@@ -26,6 +26,9 @@ from typing import assert_never
 
 from confide.drawing.numbers import epsilon_text, percent, power_text
 from confide.drawing.words import Words
+from confide.plans.plan import Plan, Priced
+from confide.plans.pricing.both_noises import has_both
+from confide.plans.pricing.by_itself import pointwise_by_itself
 from confide.privacy.accounting.concentrated import epsilon_at, simple_epsilon_at
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
@@ -36,6 +39,7 @@ from confide.privacy.odds import (
     true_positive_bound,
 )
 from confide.privacy.unit import Entity
+from confide.release.certificate.certificate import shown_loss
 
 PRIOR = Fraction(1, 100)
 _THOUSAND = 10**3
@@ -75,6 +79,15 @@ def meaning_of(loss: PrivacyLoss, *, delta: Fraction) -> Meaning:
             return Meaning(shown=shown, pointwise=PureDP(epsilon=simple), exception=delta)
         case _:
             assert_never(loss)
+
+
+def meaning_of_plan(plan: Priced) -> Meaning:
+    """Return what the loss of a plan means; of one of both noises what it loses by itself."""
+    delta = plan.dataset.delta
+    if isinstance(plan, Plan) and has_both(plan):
+        pointwise = PureDP(epsilon=pointwise_by_itself(plan))
+        return Meaning(shown=shown_loss(plan), pointwise=pointwise, exception=delta)
+    return meaning_of(plan.loss, delta=delta)
 
 
 def meaning_of_stated(loss: ApproxDP) -> Meaning:

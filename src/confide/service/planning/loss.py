@@ -2,11 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from confide.drawing.words import load_words
 from confide.plans.plan import Plan
+from confide.plans.pricing.by_itself import loss_by_itself
 from confide.privacy.loss import ApproxDP
-from confide.report.wording.odds_words import adjacency_text, loss_text, meaning_of, odds_sentences
+from confide.report.wording.by_itself_words import by_itself_sentences
+from confide.report.wording.odds_words import (
+    adjacency_text,
+    loss_text,
+    meaning_of_plan,
+    odds_sentences,
+)
+from confide.service.dump import OMITTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +31,8 @@ class ToldLoss:
         delta: Beside it.
         text: Both, with the adjacency.
         odds: What somebody may learn.
+        noise: Why it has its noise, and ε of the release by itself where that is less.
+        epsilon_by_itself: That ε at the same δ, rounded up; None where the charge says as much.
     """
 
     unit: str
@@ -32,13 +43,16 @@ class ToldLoss:
     delta: str
     text: str
     odds: tuple[str, ...]
+    noise: tuple[str, ...]
+    epsilon_by_itself: Annotated[str | None, OMITTED] = None
 
 
 def told_loss(plan: Plan) -> ToldLoss:
     """Return what a plan costs."""
     words, dataset = load_words("en"), plan.dataset
     unit, adjacency = dataset.unit.entity, dataset.adjacency
-    meaning = meaning_of(plan.loss, delta=dataset.delta)
+    alone = loss_by_itself(plan)
+    meaning = meaning_of_plan(plan)
     shown = meaning.shown
     told = adjacency_text(unit, adjacency=adjacency, words=words)
     return ToldLoss(
@@ -50,4 +64,6 @@ def told_loss(plan: Plan) -> ToldLoss:
         delta=f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
         text=f"{loss_text(shown, words=words)}: {told}",
         odds=tuple(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),
+        noise=by_itself_sentences(plan, words=words),
+        epsilon_by_itself=None if alone is None else f"{float(alone.epsilon):.4f}",
     )

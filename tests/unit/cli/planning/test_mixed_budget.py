@@ -1,5 +1,6 @@
 """A mixed ledger at the command line: which noise and why, what is left in which lane, and refusals."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -157,3 +158,24 @@ def test_a_sharp_number_beside_rough_ones_is_released_with_a_noise_of_its_own(tm
     again = confide("run", clinic.study, "--out", tmp_path / "again", "--quiet")
     assert again.code == 0
     assert len(confide("ledger", "show", clinic.dataset, "--json").json["entries"]) == 1
+
+
+def test_what_a_release_of_both_noises_is_said_to_lose_is_within_what_may_be_spent(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    rows = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients{', share: 0.5' * (not place)}}}\n"
+        for place in range(10)
+    )
+    clinic.study.write_text(f"study: {{id: shares}}\nstatistics:\n{rows}{SPEND}")
+    planned = confide("plan", clinic.study, "--json").json
+    assert planned["road"]["noise"] == "Laplace and Gaussian"
+    assert float(planned["loss"]["epsilon"]) <= 1
+    out = tmp_path / "out"
+    assert confide("run", clinic.study, "--out", out, "--quiet").code == 0
+    assert confide("verify", out).code == 0
+    (entry,) = confide("ledger", "show", clinic.dataset, "--json").json["entries"]
+    assert float(planned["loss"]["epsilon"]) <= float(entry["epsilon"]) <= 1
+    methods = (out / "methods.md").read_text()
+    told = [float(each) for each in re.findall(r"ε = ([\d.]+\d)", methods.replace("ε = 10", ""))]
+    assert told == [float(planned["loss"]["epsilon"])] * len(told)
+    assert "each cap is charged what each noise costs at the cap’s own order" in methods

@@ -148,7 +148,7 @@ def test_a_hostile_title_stays_text_in_the_methods(words):
 
 
 def test_the_certificate_is_json_that_others_can_read(files):
-    assert json.loads(files["certificate.json"])["certificate"] == "1"
+    assert json.loads(files["certificate.json"])["certificate"] == "2"
 
 
 def test_an_unknown_language_is_refused_before_anything_is_written(small, tmp_path):

@@ -2,24 +2,31 @@
 
 An event is a pair of laws on two outcomes, told by the chance of the first under P and by its log
 ratio.  What a strategy reaches is added up over the whole tree, without sampling.
+
+*Privacy:* a strategy that reaches more than δ refutes the rule; strategies that do not prove
+nothing beyond the proof in :mod:`confide.privacy.accounting.mixed`.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from confide.privacy.accounting.mixed import Lanes, MixedCap, charge
 from confide.privacy.amount import NANO
 from confide.privacy.loss import PureDP
 
 _HALVINGS = 60
+_LEAST = 1e-12
+_STOPS = 0.1
+
+Chance: TypeAlias = Callable[[], float]
+"""Draws a number from 0 on and below 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class TwoOutcomes:
     """Laws P and Q on two outcomes.
 
     Attributes:
@@ -72,7 +79,7 @@ class Rule(Protocol):
     def start(self) -> Any:
         """Return the state before the first event."""
 
-    def after(self, state: Any, event: Pair) -> Any:
+    def after(self, state: Any, event: TwoOutcomes) -> Any:
         """Return the state after an event; None where it is refused."""
 
 
@@ -95,26 +102,26 @@ class OneCap:
         """Nothing was charged."""
         return Lanes()
 
-    def after(self, state: Lanes, event: Pair) -> Lanes | None:
+    def after(self, state: Lanes, event: TwoOutcomes) -> Lanes | None:
         """Admit as the product does."""
         together = state + event.cost(self.cap.order)
         return together if self.cap.admits(together) else None
 
 
-def response(epsilon: Fraction) -> Pair:
+def response(epsilon: Fraction) -> TwoOutcomes:
     """Return randomised response, the worst of all pure events."""
     kept = 1 / (1 + math.exp(-float(epsilon)))
-    return Pair(chance=kept, loss=float(epsilon), epsilon=epsilon)
+    return TwoOutcomes(chance=kept, loss=float(epsilon), epsilon=epsilon)
 
 
-Offer = Callable[[Rule, Any], Pair | None]
+Offered = Callable[[Rule, Any], TwoOutcomes | None]
 """An event that is as large as a rule admits after what was charged so far, or a part of that."""
 
 
-def responding(share: float) -> Offer:
+def responding(share: float) -> Offered:
     """Return the offer of randomised response of a share of the largest ε that is admitted."""
 
-    def offer(rule: Rule, state: Any) -> Pair | None:
+    def offer(rule: Rule, state: Any) -> TwoOutcomes | None:
         most = _largest(
             lambda part: response(Fraction(round(4 * part * NANO) or 1, NANO)), rule, state
         )
@@ -125,17 +132,17 @@ def responding(share: float) -> Offer:
     return offer
 
 
-def surprising(loss: float, share: float) -> Offer:
+def surprising(loss: float, share: float) -> Offered:
     """Return the offer of a rare outcome of that log ratio, of a share of the largest chance."""
 
-    def offer(rule: Rule, state: Any) -> Pair | None:
-        most = _largest(lambda part: Pair(chance=part**4 / 2, loss=loss), rule, state)
-        return Pair(chance=most**4 / 2 * share, loss=loss) if most else None
+    def offer(rule: Rule, state: Any) -> TwoOutcomes | None:
+        most = _largest(lambda part: TwoOutcomes(chance=part**4 / 2, loss=loss), rule, state)
+        return TwoOutcomes(chance=most**4 / 2 * share, loss=loss) if most else None
 
     return offer
 
 
-def _largest(made: Callable[[float], Pair], rule: Rule, state: Any) -> float:
+def _largest(made: Callable[[float], TwoOutcomes], rule: Rule, state: Any) -> float:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -143,11 +150,11 @@ def _largest(made: Callable[[float], Pair], rule: Rule, state: Any) -> float:
             high = middle
         else:
             low = middle
-    return low if low > 1e-12 else 0.0
+    return low if low > _LEAST else 0.0
 
 
-def best_reached(rule: Rule, *, offers: tuple[Offer, ...], depth: int) -> float:
-    """Return the largest δ at ε* that a strategy of these offers reaches: by dynamic programming."""
+def best_reached(rule: Rule, *, offers: tuple[Offered, ...], depth: int) -> float:
+    """Return the largest δ at ε* that a strategy of offers reaches: by dynamic programming."""
 
     def value(state: Any, seen: float, left: int) -> float:
         best = max(0.0, -math.expm1(rule.epsilon - seen))
@@ -162,16 +169,16 @@ def best_reached(rule: Rule, *, offers: tuple[Offer, ...], depth: int) -> float:
     return value(rule.start(), 0.0, depth)
 
 
-def reached_by_chance(rule: Rule, *, random: Random, depth: int) -> float:
+def reached_by_chance(rule: Rule, *, chance: Chance, depth: int) -> float:
     """Return the δ that a strategy reaches which chooses at random anew after every outcome."""
 
     def value(state: Any, seen: float, left: int) -> float:
         stop = max(0.0, -math.expm1(rule.epsilon - seen))
-        if not left or random.random() < 0.1:
+        if not left or chance() < _STOPS:
             return stop
-        share = random.choice((1.0, random.random(), random.random() ** 3))
-        at = rule.epsilon - seen + random.choice((0.0, 0.05, random.random(), -random.random()))
-        offer = responding(share) if random.random() < 0.5 else surprising(max(at, 0.01), share)
+        share = one_of((1.0, chance(), chance() ** 3), chance=chance)
+        at = rule.epsilon - seen + one_of((0.0, 0.05, chance(), -chance()), chance=chance)
+        offer = responding(share) if chance() < 1 / 2 else surprising(max(at, 0.01), share)
         event = offer(rule, state)
         after = None if event is None else rule.after(state, event)
         if event is None or after is None:
@@ -179,3 +186,13 @@ def reached_by_chance(rule: Rule, *, random: Random, depth: int) -> float:
         return sum(p * value(after, seen + ell, left - 1) for p, ell in event.outcomes())
 
     return value(rule.start(), 0.0, depth)
+
+
+def one_of(values: Sequence[float], *, chance: Chance) -> float:
+    """Return one of some numbers, each as likely."""
+    return values[int(chance() * len(values))]
+
+
+def sharpest(cap: MixedCap) -> float:
+    """Return the log ratio at which the inequality of the proof is an equality."""
+    return float(cap.epsilon) + math.log(cap.order / (cap.order - 1))
