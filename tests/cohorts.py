@@ -297,7 +297,7 @@ def every_statistic() -> tuple[Statistic, ...]:
             by=("sex",),
             variables=(
                 Characteristic(column="age_band"),
-                Characteristic(column="systolic", show=tuple(Summary)),
+                Characteristic(column="systolic", show=tuple(Summary), bins=32),
                 Characteristic(column="bmi"),
                 Characteristic(column="diabetes"),
             ),

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confide.plans.estimates import Covers, Estimate
-from confide.plans.plan import Noisy, Statistic, Study
+from confide.plans.mechanisms import additive
+from confide.plans.plan import Measurement, Noisy, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.privacy.amount import NANO
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engines.duckdb import open_engine
 from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.refined import GridCounts, RefinedAggregate
 from confide.tables.aggregates.shapes import Measured, parts
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
@@ -35,7 +38,11 @@ def estimates_without_noise(
         dataset=to,
         nano=nano,
     )
-    values = exact_answers([m.aggregate for m in plan.measurements], to=to, frames=frames)
+    answers = exact_answers([m.aggregate for m in plan.measurements], to=to, frames=frames)
+    values = [
+        asked_in_turn(m, rows, to=to) if isinstance(rows, GridCounts) else rows
+        for m, rows in zip(plan.measurements, answers, strict=True)
+    ]
     noisy = NoisyAggregates(plan=plan, values=tuple(values))
     assert read_payload(noisy.payload()) == noisy
     return {(e.statistic, e.quantity, e.key, e.covers): e for e in noisy.estimates()}
@@ -43,8 +50,11 @@ def estimates_without_noise(
 
 def exact_answers(
     aggregates: Sequence[Measured], *, to: Dataset, frames: Mapping[str, Any]
-) -> list[Noisy]:
-    """Return the exact answers of the engine, put together as the gate does."""
+) -> list[Any]:
+    """Return the exact answers of the engine, put together as the gate does.
+
+    What is asked in rounds gives what answers them.
+    """
     asked = [parts(aggregate) for aggregate in aggregates]
     with open_engine(
         Source(kind=SourceKind.FRAMES),
@@ -56,11 +66,20 @@ def exact_answers(
     ) as engine:
         exact = engine.aggregate(tuple(itertools.chain(*asked)), dataset=to).reveal_to_gate()
     answers = iter(exact)
-    values: list[Noisy] = []
+    values: list[Any] = []
     for aggregate, each in zip(aggregates, asked, strict=True):
         got = [next(answers) for _ in each]
-        if isinstance(aggregate, MomentAggregate):
+        if isinstance(aggregate, MomentAggregate | RefinedAggregate):
             values.append(aggregate.combined(got, dataset=to))
         else:
             values.append(got[0])
     return values
+
+
+def asked_in_turn(measurement: Measurement, rows: GridCounts, *, to: Dataset) -> Noisy:
+    """Return the exact answers of all rounds."""
+    assert isinstance(measurement.aggregate, RefinedAggregate)
+    noise, found = additive(measurement.mechanism), tuple[int, ...]()
+    while ask := ask_in_turn(measurement.aggregate, found, mechanism=noise, dataset=to):
+        found = (*found, *rows.answer(ask))
+    return found

@@ -113,6 +113,15 @@ CASES: tuple[Statistic, ...] = (
             Characteristic(column="bmi"),
         ),
     ),
+    TableOne(
+        id="table-1-in-two-rounds",
+        table=TABLE,
+        by=("sex",),
+        variables=(
+            Characteristic(column="pressure", show=tuple(Summary)),
+            Characteristic(column="marker", show=(Summary.MEDIAN_IQR,)),
+        ),
+    ),
     DataQuality(id="data-quality", table=TABLE, fields=("bmi", "sex"), by=("sick",)),
     Incidence(
         id="incidence",
@@ -457,6 +466,8 @@ QUICK = (
     ("quantiles-of-fine-steps", World.HEAPED, 600, 30),
     ("table-1", World.CLIPPED, 600, 20),
     ("table-1", World.RARE, 600, 20),
+    ("table-1-in-two-rounds", World.CLIPPED, 600, 20),
+    ("table-1-in-two-rounds", World.HEAPED, 600, 20),
     ("mean", World.CLIPPED, 60, 60),
     ("proportion", World.RARE, 600, 60),
     ("weighted-proportion", World.HEAVY, 60, 100),

@@ -62,6 +62,8 @@ def test_a_grid_is_between_the_declared_bounds_and_of_so_many_cells_in_all(monke
     monkeypatch.setattr(refined, "MOST_FINE_IN_ALL", 10)
     declared.check(TO)
     with pytest.raises(InvalidParameterError, match="fewer cells"):
+        replace(declared, missing=True).check(TO)
+    with pytest.raises(InvalidParameterError, match="fewer cells"):
         replace(declared, fine=10).check(TO)
     with pytest.raises(ContractError, match="declared bounds"):
         replace(declared, upper=within.upper - 1).check(TO)
@@ -69,6 +71,20 @@ def test_a_grid_is_between_the_declared_bounds_and_of_so_many_cells_in_all(monke
 
 def test_a_row_of_the_second_answer_is_worth_its_weight():
     assert replace(WIDE, weights=(3, 7)).step(TO).size == Fraction(1, 7)
+
+
+def test_rows_of_unknown_value_are_a_last_cell_of_each_answer_and_move_it_no_further():
+    kept = replace(WIDE, lower=0, upper=30, fine=30, missing=True)
+    assert (kept.cells, kept.whole((0, 7, 31))) == (32, (0, 7, 31, 32))
+    (part,) = kept.parts()
+    assert part.coordinates(TO) == kept.cells
+    assert replace(kept, missing=False).whole((0, 7, 31)) == (0, 7, 31)
+    counts = GridCounts([1] * 31 + [5], groups=1)
+    ask = AskCells(edges=(kept.whole((0, 7, 31)),), length=4, weight=3)
+    assert counts.answer(ask) == (21, 72, 15, 0)
+    claimed = kept.sensitivity(TO, counted="rows")
+    assert claimed == replace(kept, missing=False).sensitivity(TO, counted="rows")
+    assert (claimed.l1, claimed.l2_squared) == (101, 1 + 100**2)
 
 
 def test_counts_over_a_grid_answer_questions_and_show_nothing():

@@ -200,12 +200,13 @@ def in_halves(aggregate: Measured, vector: Exact) -> Exact:
     """
     if not isinstance(aggregate, Refined) or not isinstance(vector, GridCounts):
         return vector
-    edges = (0, aggregate.fine // 2, aggregate.fine + 1)
+    edges = aggregate.whole((0, aggregate.fine // 2, aggregate.fine + 1))
+    length = len(edges) - 1
     answers = [
-        vector.answer(AskCells(edges=(edges,) * vector.groups, length=2, weight=weight))
+        vector.answer(AskCells(edges=(edges,) * vector.groups, length=length, weight=weight))
         for weight in aggregate.weights
     ]
-    both = np.stack([np.array(each).reshape(-1, 2) for each in answers], axis=1)
+    both = np.stack([np.array(each).reshape(-1, length) for each in answers], axis=1)
     return tuple(both.ravel().tolist())
 
 

@@ -38,12 +38,14 @@ class RoundCounts:
         counts: One for each.
         weight: What a row adds.
         upper: Greatest value.
+        missing: Count of unknown values; 0 where they are not kept.
     """
 
     edges: Sequence[int]
     counts: Sequence[int]
     weight: int
     upper: int
+    missing: int = 0
 
     def ranked(
         self, noise: DiscreteLaplace | DiscreteGaussian, *, q: float, level: float
@@ -110,35 +112,81 @@ class Rounds:
         if self.second is None:
             ranked = self.first.ranked(noise, q=q, level=level)
             return ranked.located(sampled=sampled, level=level)
-        apart = (1 - level) * _FIRST
-        rough = self.first.ranked(noise, q=q, level=1 - apart)
-        fine = self.second.ranked(noise, q=q, level=level + apart)
-        low, high = fine.interval(sampled=sampled, level=level + apart)
-        wide = rough.interval(sampled=sampled, level=1 - apart)
-        if max(low, wide[0]) <= min(high, wide[1]):
-            low, high = max(low, wide[0]), min(high, wide[1])
-        else:  # one of them misses, nobody knows which
-            low, high = min(low, wide[0]), max(high, wide[1])
-        return min(max(self._point(fine), low), high), low, high
-
-    def _point(self, fine: Ranked) -> int:
-        cell, share = fine.cell()
-        first, last = fine.first(cell), fine.last(cell)
-        if first == last:
-            return first
-        mass = _Mass.of(self.first)
-        start, end = mass.below(first), mass.below(last + 1)
-        values = last - first + 1
-
-        def reached(value: int) -> float:  # the part of the cell up to and with a value
-            even = (value - first + 1) / values
-            if end <= start:
-                return even
-            return _MASS * (mass.below(value + 1) - start) / (end - start) + (1 - _MASS) * even
-
-        return first + bisect.bisect_left(
-            range(values - 1), share, key=lambda step: reached(first + step)
+        levels = levels_of_rounds(level)
+        return located_in_both(
+            self.first.ranked(noise, q=q, level=levels[0]),
+            self.second.ranked(noise, q=q, level=levels[1]),
+            sampled=sampled,
+            level=level,
         )
+
+
+def ranks_together(
+    rounds: Sequence[RoundCounts],
+    noise: DiscreteLaplace | DiscreteGaussian,
+    *,
+    q: float,
+    level: float,
+) -> Ranked:
+    """Return the ranks of groups that were counted in the same cells, all together."""
+    one, groups = rounds[0], len(rounds)
+    counts = [sum(each) for each in zip(*(each.counts for each in rounds), strict=True)]
+    widths = rank_widths(noise, cells=groups * len(counts), q=q, level=level)
+    return Ranked(
+        cumulative=(0, *itertools.accumulate(counts)),
+        edges=one.edges,
+        upper=one.upper,
+        widths=widths[::groups],
+        q=q,
+        weight=one.weight,
+    )
+
+
+def levels_of_rounds(level: float) -> tuple[float, float]:
+    """Return at which levels the first and the second round are within their widths."""
+    apart = (1 - level) * _FIRST
+    return 1 - apart, level + apart
+
+
+def located_in_both(
+    rough: Ranked, fine: Ranked, *, sampled: bool, level: float
+) -> tuple[int, int, int]:
+    """Return a quantile and the ends of its interval, in which it is kept, from both rounds.
+
+    Args:
+        rough: Ranks of the first round, with widths at the first of :func:`levels_of_rounds`.
+        fine: Those of the second, at the other.
+        sampled: Whether the interval covers other samples of the population too.
+        level: Coverage.
+    """
+    levels = levels_of_rounds(level)
+    low, high = fine.interval(sampled=sampled, level=levels[1])
+    wide = rough.interval(sampled=sampled, level=levels[0])
+    if max(low, wide[0]) <= min(high, wide[1]):
+        low, high = max(low, wide[0]), min(high, wide[1])
+    else:  # one of them misses, nobody knows which
+        low, high = min(low, wide[0]), max(high, wide[1])
+    return min(max(_point(rough, fine), low), high), low, high
+
+
+def _point(rough: Ranked, fine: Ranked) -> int:
+    cell, share = fine.cell()
+    first, last = fine.first(cell), fine.last(cell)
+    if first == last:
+        return first
+    mass = _Mass(edges=rough.edges, rising=monotone(rough.cumulative))
+    start, end = mass.below(first), mass.below(last + 1)
+    values = last - first + 1
+
+    def reached(value: int) -> float:  # the part of the cell up to and with a value
+        even = (value - first + 1) / values
+        if end <= start:
+            return even
+        return _MASS * (mass.below(value + 1) - start) / (end - start) + (1 - _MASS) * even
+
+    return first + bisect.bisect_left(
+        range(values - 1), share, key=lambda step: reached(first + step)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +195,6 @@ class _Mass:
 
     edges: Sequence[int]
     rising: Sequence[float]
-
-    @classmethod
-    def of(cls, rough: RoundCounts) -> "_Mass":
-        return cls(edges=rough.edges, rising=monotone((0, *itertools.accumulate(rough.counts))))
 
     def below(self, value: int) -> float:
         """Return the rows below a value, evenly spread over each cell."""
@@ -172,11 +216,13 @@ def two_rounds(
     even = [grid[place] for place in plan.even]
 
     def counts(places: Sequence[int], numbers: Sequence[int], *, weight: int) -> RoundCounts:
+        known = len(places) - 1
         return RoundCounts(
             edges=[grid[place] for place in places],
-            counts=numbers[: len(places) - 1],
+            counts=numbers[:known],
             weight=weight,
             upper=aggregate.upper,
+            missing=numbers[known] if aggregate.missing else 0,
         )
 
     (a, b), split = plan.weights, groups * plan.first
@@ -184,13 +230,10 @@ def two_rounds(
     firsts = [counts(plan.rough, each, weight=a) for each in rough]
     if not plan.cuts:
         return tuple(Rounds(first=first, even=even) for first in firsts)
+    cut = fine_edges(rough, plan=plan, aggregate=aggregate, mechanism=mechanism)
     seconds = [
-        counts(
-            fine_edges(each, plan=plan, aggregate=aggregate, mechanism=mechanism),
-            numbers,
-            weight=b,
-        )
-        for each, numbers in zip(rough, by_group(noisy[split:], width=plan.length), strict=True)
+        counts(edges, numbers, weight=b)
+        for edges, numbers in zip(cut, by_group(noisy[split:], width=plan.length), strict=True)
     ]
     return tuple(
         Rounds(first=first, even=even, second=second)

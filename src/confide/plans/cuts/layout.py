@@ -45,12 +45,13 @@ class CellLayout:
     """Which cells are asked for.
 
     Attributes:
-        rough: Edges of the first round, as places on the fine grid.
+        rough: Edges of the first round between known values, as places on the fine grid.
         even: Those of the even ruler.
         cuts: Most cells of one quantile in the second round; 0 where there is none.
         wanted: Cells of the second round, where no two quantiles are near.
         length: Numbers of the second answer of one group.
         weights: What a row adds in each round.
+        missing: Cells of unknown values in each round, 0 or 1.
     """
 
     rough: tuple[int, ...]
@@ -59,11 +60,12 @@ class CellLayout:
     wanted: int
     length: int
     weights: tuple[int, int]
+    missing: int
 
     @property
     def first(self) -> int:
         """Numbers of the first answer of one group."""
-        return len(self.rough) - 1
+        return len(self.rough) - 1 + self.missing
 
 
 def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) -> CellLayout:
@@ -75,14 +77,15 @@ def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) ->
     sought = len(aggregate.at)
     rules = (_PURE if pure else _CONCENTRATED)[0 if sought == 1 else 1 if sought <= 4 else 2]
     cells, cuts = next(found for most, found in rules if r < most)
-    once = (aggregate.once, aggregate.once)
+    once, missing = (aggregate.once, aggregate.once), int(aggregate.missing)
     return CellLayout(
         rough=rough_edges(aggregate.fine, cells=cells),
         even=even_edges(aggregate.fine, cells=cells),
         cuts=cuts,
-        wanted=cuts * sought + 2 if cuts else 0,
-        length=min(aggregate.fine + 1, sought * (cuts + 1) + 1) if cuts else 0,
+        wanted=cuts * sought + 2 + missing if cuts else 0,
+        length=min(aggregate.fine + 1, sought * (cuts + 1) + 1) + missing if cuts else 0,
         weights=aggregate.weights if cuts else once,
+        missing=missing,
     )
 
 

@@ -35,7 +35,7 @@ from confide.tables.aggregates.refined import MOST_FINE, MOST_FINE_IN_ALL, Refin
 from confide.tables.aggregates.shapes import Refined
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds, rows_per_unit
-from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
+from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -101,11 +101,23 @@ class QuantileCells:
         by: tuple[Expression, ...],
         bounds: ContributionBounds,
         dataset: Dataset,
+        missing: bool = False,
+        alike: bool = False,
     ) -> Measurable:
-        """Return what is measured of some rows, group by group."""
-        fine = self._fine(by, bounds=bounds, dataset=dataset)
+        """Return what is measured of some rows, group by group.
+
+        Args:
+            relation: Which rows.
+            by: Groups; none gives one.
+            bounds: What one privacy unit keeps.
+            dataset: Public facts.
+            missing: Whether rows of unknown value are kept, in a last cell of their group.
+            alike: Whether groups are to add up, so that all have the same cells.
+        """
+        fine = self._fine(by, bounds=bounds, missing=missing, dataset=dataset)
         if fine is None:
-            return Aggregate(relation=relation, axes=(*by, self.axis), value=Ones(), bounds=bounds)
+            axis = OrMissing(of=self.axis) if missing else self.axis
+            return Aggregate(relation=relation, axes=(*by, axis), value=Ones(), bounds=bounds)
         return RefinedAggregate(
             relation=relation,
             by=by,
@@ -117,10 +129,17 @@ class QuantileCells:
             expect=self.expect,
             weights=_WEIGHTS[dataset.measure],
             bounds=bounds,
+            missing=missing,
+            alike=alike,
         )
 
     def _fine(
-        self, by: tuple[Expression, ...], *, bounds: ContributionBounds, dataset: Dataset
+        self,
+        by: tuple[Expression, ...],
+        *,
+        bounds: ContributionBounds,
+        missing: bool,
+        dataset: Dataset,
     ) -> int | None:
         """Return the cells of the grid of two rounds; None where one round is asked for."""
         reach = self.of.upper - self.of.lower
@@ -129,7 +148,7 @@ class QuantileCells:
         if self.stated or several or few or dataset.patients:
             return None
         groups = cell_count(by, dataset=dataset)
-        fine = min(reach, MOST_FINE, MOST_FINE_IN_ALL // max(1, groups) - 1)
+        fine = min(reach, MOST_FINE, MOST_FINE_IN_ALL // max(1, groups) - 1 - missing)
         return fine if fine > FLAT_CELLS or fine == reach else None
 
     def expected(
@@ -178,6 +197,7 @@ def quantile_cells(  # noqa: PLR0913 - what a study may say of cells
     name: str,
     dataset: Dataset,
     ends: Ends = Ends.APART,
+    flat: int = FLAT_CELLS,
 ) -> QuantileCells:
     """Return the cells in which the quantiles of a column are sought.
 
@@ -191,6 +211,7 @@ def quantile_cells(  # noqa: PLR0913 - what a study may say of cells
         name: What is asked, for errors.
         dataset: Public facts.
         ends: Whether each bound has a cell of its own.
+        flat: Most public cells where nobody says how many and one round must do.
 
     Raises:
         ContractError: If it is not a number of a table, or the named edges do not suit it.
@@ -207,7 +228,7 @@ def quantile_cells(  # noqa: PLR0913 - what a study may say of cells
     cells = (
         given_edges(edges, of=within, name=name)
         if edges
-        else cell_edges(within, cells=FLAT_CELLS if bins is None else bins, ends=ends)
+        else cell_edges(within, cells=flat if bins is None else bins, ends=ends)
     )
     return QuantileCells(
         number=of,

@@ -5,14 +5,22 @@ is within h of 0: what the noise of the first round, that of the second, and a p
 brings add up to.  Each such window, out to the next edge on either side, is cut into cells at equal
 steps of half its mass and half its length.  What lies outside all windows is one cell each.
 
+Groups that are to add up have the same cells: equal steps of the mean, over the groups and all of
+them together, of what each one's own window would be cut by.  So groups that are alike lose
+nothing, and one of few rows, whose window is everywhere, takes a part of the cells and no more.
+
 *Privacy:* post-processing of the first noisy answer.
 *Numbers:* sums, products, quotients and square roots of floats, which every machine rounds alike,
 so that whoever verifies finds the same edges; no exponential, which libraries round differently.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -35,16 +43,15 @@ def next_cells(
     """Return what is asked after these noisy answers, or None where all has been asked."""
     plan, groups = layout(aggregate, mechanism), aggregate.groups(dataset)
     if not noisy:
-        return AskCells(edges=(plan.rough,) * groups, length=plan.first, weight=plan.weights[0])
+        edges = (aggregate.whole(plan.rough),) * groups
+        return AskCells(edges=edges, length=plan.first, weight=plan.weights[0])
     if not plan.cuts or len(noisy) > groups * plan.first:
         return None
+    found = fine_edges(
+        by_group(noisy, width=plan.first), plan=plan, aggregate=aggregate, mechanism=mechanism
+    )
     return AskCells(
-        edges=tuple(
-            fine_edges(first, plan=plan, aggregate=aggregate, mechanism=mechanism)
-            for first in by_group(noisy, width=plan.first)
-        ),
-        length=plan.length,
-        weight=plan.weights[1],
+        edges=tuple(map(aggregate.whole, found)), length=plan.length, weight=plan.weights[1]
     )
 
 
@@ -64,29 +71,84 @@ def by_group(noisy: Sequence[int], *, width: int) -> list[Sequence[int]]:
     return [noisy[start : start + width] for start in range(0, len(noisy), width)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """Noisy ranks of the first round, of one group or of several together.
+
+    Attributes:
+        below: Noisy rows below each edge.
+        noise: Standard deviation of a count in the first round and in the second, in rows.
+    """
+
+    below: tuple[float, ...]
+    noise: tuple[float, float]
+
+    def together(self, other: "_Column") -> "_Column":
+        pairs = zip(self.below, other.below, strict=True)
+        first, second = zip(self.noise, other.noise, strict=True)
+        return _Column(
+            below=tuple(a + b for a, b in pairs),
+            noise=(_root(first), _root(second)),
+        )
+
+
+def _root(deviations: tuple[float, float]) -> float:
+    a, b = deviations
+    return math.sqrt(a * a + b * b)
+
+
 def fine_edges(
-    first: Sequence[int],
+    firsts: Sequence[Sequence[int]],
     *,
     plan: CellLayout,
     aggregate: Refined,
     mechanism: DiscreteLaplace | DiscreteGaussian,
-) -> tuple[int, ...]:
-    """Return the edges of the second round of one group, as places on the fine grid.
+) -> list[tuple[int, ...]]:
+    """Return the edges of the second round of each group, as places on the fine grid.
 
     Args:
-        first: Its noisy counts of the first round.
+        firsts: Noisy counts of the first round, group by group; unknown values last.
         plan: Which cells are asked for.
         aggregate: What is asked.
         mechanism: The noise.
     """
     a, b = plan.weights
-    noise = deviation(mechanism)
-    below = [each / a for each in (0, *itertools.accumulate(first))]
-    rising = monotone(below)
+    noise, known = deviation(mechanism), len(plan.rough) - 1
+    columns = [
+        _Column(
+            below=tuple(each / a for each in (0, *itertools.accumulate(first[:known]))),
+            noise=(noise / a, noise / b),
+        )
+        for first in firsts
+    ]
+    if not aggregate.alike:
+        return [_edges([column], plan=plan, at=aggregate.at) for column in columns]
+    if len(columns) > 1:
+        columns.append(functools.reduce(_Column.together, columns))
+    return [_edges(columns, plan=plan, at=aggregate.at)] * len(firsts)
+
+
+def _edges(
+    columns: Sequence[_Column], *, plan: CellLayout, at: Sequence[Fraction]
+) -> tuple[int, ...]:
+    """Return the edges of the second round that serve all columns."""
+    rising = [monotone(column.below) for column in columns]
     ends = {plan.rough[0], plan.rough[-1]}
-    for q in map(float, aggregate.at):
-        low, high = _window(below, q=q, first=noise / a, second=noise / b, cells=plan.wanted)
-        ends.update(_cut(plan.rough, rising, low=low, high=high, cells=plan.cuts))
+    for q in map(float, at):
+        windows = [
+            (
+                *_window(
+                    column.below,
+                    q=q,
+                    first=column.noise[0],
+                    second=column.noise[1],
+                    cells=plan.wanted,
+                ),
+                mass,
+            )
+            for column, mass in zip(columns, rising, strict=True)
+        ]
+        ends.update(_cut(plan.rough, windows, cells=plan.cuts))
     return tuple(sorted(ends))
 
 
@@ -121,19 +183,21 @@ def _window(
     return low, high
 
 
-def _cut(
-    edges: Sequence[int], rising: Sequence[float], *, low: int, high: int, cells: int
-) -> list[int]:
-    """Return places at equal steps of half the mass and half the length between two edges."""
+_Window: TypeAlias = tuple[int, int, Sequence[float]]
+"""First and last edge of a window, and the rising rows below every edge."""
+
+
+def _cut(edges: Sequence[int], windows: Sequence[_Window], *, cells: int) -> list[int]:
+    """Return places at equal steps of the mean of the windows' shares, from the first to the last.
+
+    A window's share is half its mass and half its length.
+    """
+    low, high = min(start for start, _, _ in windows), max(end for _, end, _ in windows)
     start, end = edges[low], edges[high]
     if end - start <= cells:
         return list(range(start, end + 1))
-    length, mass = float(end - start), rising[high] - rising[low]
-    shares = [
-        (edges[t] - start) / length / 2
-        + ((rising[t] - rising[low]) / mass if mass > 0 else (edges[t] - start) / length) / 2
-        for t in range(low, high + 1)
-    ]
+    each = [_shares(edges, window, low=low, high=high) for window in windows]
+    shares = [math.fsum(parts) / len(each) for parts in zip(*each, strict=True)]
     found, t = [start], 0
     for step in range(1, cells):
         wanted = step / cells
@@ -143,3 +207,16 @@ def _cut(
         from_, to = edges[low + t], edges[low + t + 1]
         found.append(from_ + math.floor((to - from_) * within + 0.5))
     return [*found, end]
+
+
+def _shares(edges: Sequence[int], window: _Window, *, low: int, high: int) -> list[float]:
+    """Return which share of a window is below each edge, from 0 to 1."""
+    first, last, rising = window
+    start, end = edges[first], edges[last]
+    length, mass = float(end - start), rising[last] - rising[first]
+    inside = [
+        (edges[t] - start) / length / 2
+        + ((rising[t] - rising[first]) / mass if mass > 0 else (edges[t] - start) / length) / 2
+        for t in range(first, last + 1)
+    ]
+    return [0.0] * (first - low) + inside + [1.0] * (high - last)

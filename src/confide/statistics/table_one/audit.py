@@ -29,6 +29,16 @@ AUDITED = Audited(
             ),
             per_patient=PerPatient(rows=2),
         ),
+        TableOne(
+            id="table-1-in-two-rounds",
+            table="events",
+            by=("code",),
+            variables=(
+                Characteristic(column="strict", show=(Summary.MEDIAN_IQR,)),
+                Characteristic(column="band"),
+            ),
+            per_patient=PerPatient(rows=2),
+        ),
     ),
     events=(
         TableOne(
@@ -38,4 +48,5 @@ AUDITED = Audited(
             variables=(Characteristic(column="strict"), Characteristic(column="code")),
         ),
     ),
+    wide=("table-1-in-two-rounds",),
 )

@@ -11,6 +11,7 @@ from confide.plans.estimation.intervals import Component
 from confide.plans.estimation.pooled import PooledColumn, PooledNumber
 from confide.plans.simulation import Simulation
 from confide.statistics.table_one import differences, summaries
+from confide.statistics.table_one.in_rounds import FirstRound
 from confide.statistics.table_one.lines import LineVector, MeasuredLine, split
 from confide.tables.relation import MISSING, OVERALL
 
@@ -48,6 +49,7 @@ class Body:
         places: Position of each line's first block.
         of: Least squares of one group.
         vectors: Noisy, one a line.
+        firsts: First rounds, one a line; None where there was one round.
         groups: Labels; none if the table has one column.
         level: Coverage.
         simulation: For the distances of three labels or more.
@@ -58,6 +60,7 @@ class Body:
     places: Sequence[int]
     of: Consistent
     vectors: Sequence[Sequence[int]]
+    firsts: Sequence[FirstRound | None]
     groups: tuple[str, ...]
     level: float
     simulation: Simulation
@@ -83,8 +86,9 @@ class Body:
         found = [self._rows(column, numbers) for column, numbers in both]
         for place, line in enumerate(self.lines):
             noises = self._noises(place, line)
-            for column, numbers in both:
-                found += self._of_line(place, line, column, numbers, noises=noises)
+            for at, (column, numbers) in enumerate(both):
+                own = slice(None) if at == len(columns) else slice(at, at + 1)
+                found += self._of_line(place, line, column, numbers, noises=noises, own=own)
             found += self._differences(place, line, columns)
         return tuple(found)
 
@@ -135,6 +139,7 @@ class Body:
         numbers: _Whole,
         *,
         noises: Mapping[float, Sequence[Component]],
+        own: slice,
     ) -> Iterator[Estimate]:
         match line.way:
             case LineVector.COUNTS:
@@ -142,7 +147,7 @@ class Body:
             case LineVector.MOMENTS:
                 yield from self._moments(place, line, column)
             case LineVector.HISTOGRAM:
-                yield from self._quartiles(place, line, column, noises=noises)
+                yield from self._quartiles(place, line, column, noises=noises, own=own)
             case _:
                 assert_never(line.way)
         first = all(other.variable != line.variable for other in self.lines[:place])
@@ -223,10 +228,12 @@ class Body:
         column: PooledColumn,
         *,
         noises: Mapping[float, Sequence[Component]],
+        own: slice,
     ) -> Iterator[Estimate]:
-        at, of = (line.variable, "", column.label), line.domain
+        at, of, first = (line.variable, "", column.label), line.domain, self.firsts[place]
         few = _FEW if pooled.few(column, self._known(place)) else ()
         for q in _QUARTILES:
+            rough = None if first is None else first.ranked(own, q=q, level=column.level)
             for covers in Covers:
                 found = summaries.place_of_quantile(
                     column,
@@ -235,6 +242,7 @@ class Body:
                     edges=line.edges,
                     upper=of.upper,
                     noises=noises[q],
+                    rough=rough,
                     sampled=covers is Covers.SAMPLING_AND_NOISE,
                 )
                 yield self._published(

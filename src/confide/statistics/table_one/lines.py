@@ -1,21 +1,24 @@
 """What a Table 1 measures: a line for each variable, or two for a number shown in two ways.
 
 Every line is one vector over groups × (coordinates + missing), of the same rows, so every line
-measures how many rows a group has, and both lines of a number how many are missing.
+measures how many rows a group has, and both lines of a number how many are missing.  Where nobody
+states the cells of a median they are counted in two rounds
+(:mod:`confide.tables.aggregates.refined`), the same cells in all groups, so that groups add up.
 """
 
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
+from confide.plans.cuts.quantiles import Measurable, QuantileCells, quantile_cells
 from confide.plans.estimation.consistency import Block, Consistent
-from confide.plans.estimation.cumulative import Ends, cell_edges, given_edges
+from confide.plans.estimation.cumulative import Ends
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
 from confide.plans.typical_spread import NORMAL_MEDIAN
@@ -36,6 +39,10 @@ from confide.tables.expression import (
 from confide.tables.filter import Predicate
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
+
+FLAT = 32
+"""Most public cells of a number, where nobody says how many and one round must do."""
+QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
 _GRID = 10**6
 _USUAL = Fraction(1, 100)
@@ -58,7 +65,7 @@ class Characteristic:
         column: A column, derived column or per-patient value: with labels, or a number.
         show: How a number is summed up; mean and SD when empty.  Labels are counted.
         bins: Most public cells that medians are read from: one a value where there are enough, else
-            one for each bound and equal ones between.
+            one for each bound and equal ones between; None for two rounds.
         edges: Where these cells begin instead, in the unit of the column, from bound to bound.
         within: Error that is asked of a share, or of a mean or median in its unit.  Only the ratios
             of asked errors matter, unless the statistic asks for errors of its own.  When None, the
@@ -68,13 +75,13 @@ class Characteristic:
 
     column: str
     show: tuple[Summary, ...] = ()
-    bins: int = 32
+    bins: int | None = field(default=None, metadata={ABSENT: FLAT})
     within: Fraction | None = None
     edges: tuple[Fraction, ...] = ()
     ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
 
     def __post_init__(self) -> None:
-        if self.bins < 4:
+        if self.bins is not None and self.bins < 4:
             raise ContractError(f"Variable {self.column!r}: expected at least four bins.")
         if self.within is not None and self.within <= 0:
             raise ContractError(f"Variable {self.column!r}: expected within > 0.")
@@ -99,7 +106,10 @@ class MeasuredLine:
         domain: Its public domain.
         missing: Whether rows without it have a coordinate of their own, the last one.
         within: Error asked of a share, mean or median, in its unit; None for the usual one.
-        edges: Bin edges of a histogram, in canonical integers.
+        edges: Of the cells of a histogram, in canonical integers: public ones, until its noisy
+            counts say which others were asked for.
+        cells: How the quantiles of a histogram are sought.
+        row: What a row adds to a cell of a histogram.
     """
 
     variable: str
@@ -109,6 +119,8 @@ class MeasuredLine:
     missing: bool
     within: Fraction | None = None
     edges: tuple[int, ...] = ()
+    cells: QuantileCells | None = None
+    row: int = 1
 
     @property
     def name(self) -> str:
@@ -137,7 +149,7 @@ class MeasuredLine:
     def worth(self) -> int:
         """What one row adds to the sum of all coordinates."""
         if self.way is not LineVector.MOMENTS:
-            return 1
+            return self.row
         return (self.domain.upper - self.domain.lower) ** 2
 
     @property
@@ -171,9 +183,23 @@ class MeasuredLine:
                 assert_never(self.way)
 
     def aggregate(
-        self, relation: Relation, *, groups: tuple[Expression, ...], bounds: ContributionBounds
-    ) -> Aggregate | MomentAggregate:
-        """Return the exact vector."""
+        self,
+        relation: Relation,
+        *,
+        groups: tuple[Expression, ...],
+        bounds: ContributionBounds,
+        dataset: Dataset,
+    ) -> Measurable | MomentAggregate:
+        """Return what is measured."""
+        if self.cells is not None:
+            return self.cells.measured(
+                relation=relation,
+                by=groups,
+                bounds=bounds,
+                dataset=dataset,
+                missing=self.missing,
+                alike=True,
+            )
         if self.way is LineVector.MOMENTS:
             return MomentAggregate(
                 relation=relation,
@@ -183,18 +209,17 @@ class MeasuredLine:
                 bounds=bounds,
                 missing=self.missing,
             )
-        axis = self._binned()
-        axes = (*groups, OrMissing(of=axis) if self.missing else axis)
+        axes = (*groups, OrMissing(of=self.of) if self.missing else self.of)
         return Aggregate(relation=relation, axes=axes, value=Ones(), bounds=bounds)
-
-    def _binned(self) -> "ColumnOf | ValueOf | BinOf | PartOf":
-        if self.way is LineVector.HISTOGRAM and isinstance(self.of, ColumnOf | ValueOf):
-            return BinOf(of=self.of, edges=self.edges)
-        return self.of
 
 
 def lines(
-    variables: Sequence[Characteristic], *, table: str, where: Predicate, dataset: Dataset
+    variables: Sequence[Characteristic],
+    *,
+    table: str,
+    where: Predicate,
+    expect: Fraction | None,
+    dataset: Dataset,
 ) -> tuple[MeasuredLine, ...]:
     """Return the lines of the table, those of one variable together.
 
@@ -204,12 +229,17 @@ def lines(
     return tuple(
         line
         for variable in variables
-        for line in _of_variable(variable, table=table, where=where, dataset=dataset)
+        for line in _of_variable(variable, table=table, where=where, expect=expect, dataset=dataset)
     )
 
 
 def _of_variable(
-    variable: Characteristic, *, table: str, where: Predicate, dataset: Dataset
+    variable: Characteristic,
+    *,
+    table: str,
+    where: Predicate,
+    expect: Fraction | None,
+    dataset: Dataset,
 ) -> tuple[MeasuredLine, ...]:
     of = resolve(variable.column, table=table, dataset=dataset)
     within = domain(of, dataset=dataset)
@@ -237,25 +267,33 @@ def _of_variable(
             f"Variable {variable.column!r} is a date.",
             hint="Derive its year, or bins of it, in dataset.yaml and name that.",
         )
-    ways = {Summary.MEAN_SD: LineVector.MOMENTS, Summary.MEDIAN_IQR: LineVector.HISTOGRAM}
-    return tuple(
-        MeasuredLine(
-            variable=variable.column,
-            way=ways[summary],
-            of=of,
-            domain=within,
-            missing=missing,
-            within=variable.within,
-            edges=_edges(variable, of=within) if summary is Summary.MEDIAN_IQR else (),
-        )
-        for summary in dict.fromkeys(variable.show or (Summary.MEAN_SD,))
+    mean = MeasuredLine(
+        variable=variable.column,
+        way=LineVector.MOMENTS,
+        of=of,
+        domain=within,
+        missing=missing,
+        within=variable.within,
     )
-
-
-def _edges(variable: Characteristic, *, of: Domain) -> tuple[int, ...]:
-    if variable.edges:
-        return given_edges(variable.edges, of=of, name=f"Variable {variable.column!r}")
-    return cell_edges(of, cells=variable.bins, ends=variable.ends)
+    found = []
+    for summary in dict.fromkeys(variable.show or (Summary.MEAN_SD,)):
+        if summary is Summary.MEAN_SD:
+            found.append(mean)
+            continue
+        cells = quantile_cells(
+            variable.column,
+            table=table,
+            bins=variable.bins,
+            edges=variable.edges,
+            at=QUARTILES,
+            expect=expect,
+            name=f"Variable {variable.column!r}",
+            dataset=dataset,
+            ends=variable.ends,
+            flat=FLAT,
+        )
+        found.append(replace(mean, way=LineVector.HISTOGRAM, edges=cells.edges, cells=cells))
+    return tuple(found)
 
 
 def consistent(of: Sequence[MeasuredLine], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:

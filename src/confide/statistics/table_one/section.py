@@ -18,7 +18,7 @@ class VariableSection:
 
     column: str
     show: list[Summary] = field(default_factory=list)
-    bins: Counting = 32
+    bins: Counting | None = None
     edges: list[Exact] = field(default_factory=list)
     within: Quantity | None = None
 

@@ -6,6 +6,12 @@ moments (rows without the value to "missing", all of it).  With m rows of a pati
 by at most Δ₁ = Δ₂ = m, or m·(U−L)², under add-remove; v lines of labels together by L1 = v·m and
 L2² = v·m².  By substitution twice that, and √2 times in L2.  Losses of the lines add up.
 
+Medians whose cells nobody states are counted in two rounds with weights a and b, in cells that the
+line's own noisy first round points to: L1 = (a+b)·m and L2² = (a²+b²)·m² in place of m and m²
+(:mod:`confide.tables.aggregates.refined`).  Given the noisy answers before, each round of each line
+is a fixed query, so by adaptive composition losses add up as those of joint vectors, in whatever
+order rounds of different lines are answered [DR14, thm 3.16]; all are charged at once.
+
 *Privacy:* every line keeps the same rows, because no line drops a row that another keeps; "overall"
 is the sum of the groups and is never measured.
 *Utility:* the budget is split so that all lines have the same error relative to the error asked of
@@ -16,6 +22,8 @@ numbers that add up are the nearest ones.  Intervals cover the noise, and for sh
 quantiles and standardised mean differences sampling too.
 
 References:
+    [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014.
+        https://doi.org/10.1561/0400000042
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, def. 3.
         https://doi.org/10.1007/11681878_14
     [HRMS10] Hay, Rastogi, Miklau, Suciu. Boosting the accuracy of differentially private histograms
@@ -36,12 +44,13 @@ from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
-from confide.plans.mechanisms import additive, vector
+from confide.plans.mechanisms import additive
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
+from confide.statistics.table_one.in_rounds import as_read
 from confide.statistics.table_one.lines import (
     Characteristic,
     LineVector,
@@ -51,6 +60,7 @@ from confide.statistics.table_one.lines import (
     places,
 )
 from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.shapes import Measured, Refined
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -96,7 +106,13 @@ class TableOne(Statistic):
 
     def lines(self, dataset: Dataset) -> tuple[MeasuredLine, ...]:
         """Return what is measured, one vector each."""
-        return lines(self.variables, table=self.table, where=self.where, dataset=dataset)
+        return lines(
+            self.variables,
+            table=self.table,
+            where=self.where,
+            expect=self.expect,
+            dataset=dataset,
+        )
 
     def group_labels(self, dataset: Dataset) -> tuple[str, ...]:
         """Return the labels of the groups; none if the table has one column.
@@ -130,7 +146,7 @@ class TableOne(Statistic):
                 counted=Counted.EVENTS,
                 dataset=dataset,
             )
-            aggregate = line.aggregate(relation, groups=groups, bounds=bounds)
+            aggregate = line.aggregate(relation, groups=groups, bounds=bounds, dataset=dataset)
             asked = question(line.name, aggregate, dataset=dataset)
             weight = _weight(line, asked, measure=dataset.measure)
             found.append(question(line.name, aggregate, dataset=dataset, weight=weight))
@@ -150,12 +166,13 @@ class TableOne(Statistic):
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
         halves, medians, notes = [], [], [f"for groups of {self.expect} rows"]
+        asked = {each.name: each.aggregate for each in self.questions(dataset)}
         for line in self.lines(dataset):
-            part = self._error(line, mechanisms=mechanisms)
+            part, cell = self._error(line, asked=asked[line.name], mechanisms=mechanisms)
             half = quantile([part], level=float(level)) * math.sqrt(part.variance)
-            halves.append(half / float(line.asked))
-            medians.append(median_error([part]) / float(line.asked))
-            notes.append(_note(line, half=half))
+            halves.append((half + cell / 2) / float(line.asked))
+            medians.append(math.hypot(median_error([part]), cell / 8) / float(line.asked))
+            notes.append(_note(line, half=half, cell=cell))
         return Forecast(
             half_width=max(halves),
             median_error=max(medians),
@@ -164,16 +181,23 @@ class TableOne(Statistic):
             notes=tuple(notes),
         )
 
-    def _error(self, line: MeasuredLine, *, mechanisms: Mapping[str, Mechanism]) -> Component:
-        noise = noise_component(additive(mechanisms[line.name]), factor=1 / line.worth)
-        error = noise.times(line.error_of_one / float(self.expect or 1))
+    def _error(
+        self, line: MeasuredLine, *, asked: Measured, mechanisms: Mapping[str, Mechanism]
+    ) -> tuple[Component, float]:
+        """Return the error that noise brings, and how wide the cells of two rounds are."""
+        mechanism, rows = additive(mechanisms[line.name]), self.expect or Fraction(1)
+        if line.cells is not None and isinstance(asked, Refined):
+            expected = line.cells.expected(asked, noise=mechanism, rows=rows)
+            return expected.ranks.times(expected.per_rank), expected.cell
+        noise = noise_component(mechanism, factor=1 / line.worth)
+        error = noise.times(line.error_of_one / float(rows))
         if line.way is LineVector.COUNTS:
-            return error
+            return error, 0.0
         terms = (
             2 if line.way is LineVector.MOMENTS else line.known
         )  # a sum over them has no lattice
         kurtosis = error.excess_kurtosis / terms
-        return Component(variance=error.variance, excess_kurtosis=kurtosis)
+        return Component(variance=error.variance, excess_kurtosis=kurtosis), 0.0
 
     def estimate(
         self,
@@ -184,14 +208,27 @@ class TableOne(Statistic):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return every number of the table, group by group and overall."""
-        of = self.lines(dataset)
+        asked = {each.name: each.aggregate for each in self.questions(dataset)}
+        groups = self.group_labels(dataset)
+        found = [
+            as_read(
+                line,
+                noisy[line.name],
+                asked=asked[line.name],
+                mechanism=mechanisms[line.name],
+                groups=max(1, len(groups)),
+            )
+            for line in self.lines(dataset)
+        ]
+        of = tuple(each.line for each in found)
         body = Body(
             id=self.id,
             lines=of,
             places=places(of),
             of=consistent(of, mechanisms=mechanisms),
-            vectors=tuple(vector(noisy[line.name]) for line in of),
-            groups=self.group_labels(dataset),
+            vectors=tuple(each.numbers for each in found),
+            firsts=tuple(each.first for each in found),
+            groups=groups,
             level=float(self.level),
             simulation=simulation,
         )
@@ -199,13 +236,14 @@ class TableOne(Statistic):
 
 
 def _weight(line: MeasuredLine, asked: Question, *, measure: Measure) -> Fraction:
-    """Return the line's share of the budget, up to a common factor."""
+    """Return the line's share of the budget, up to a common factor; of two rounds as of one."""
     ratio = Fraction(round(_GRID * line.error_of_one / float(line.asked)), _GRID)
+    a, b = asked.aggregate.weights if isinstance(asked.aggregate, Refined) else (0, 1)
     match measure:
         case Measure.PURE:
-            return asked.sensitivity.l1 * ratio / line.worth
+            return asked.sensitivity.l1 * ratio / (line.worth * (a + b))
         case Measure.ZCDP:
-            return asked.sensitivity.l2_squared * (ratio / line.worth) ** 2
+            return asked.sensitivity.l2_squared * (ratio / line.worth) ** 2 / (a * a + b * b)
         case _:
             assert_never(measure)
 
@@ -214,7 +252,7 @@ _AT_A_BOUND = math.sqrt(2.5)
 """Times the error in the middle: (1−t)² + (½−t)² + t² is ½ there and 5/4 at a bound."""
 
 
-def _note(line: MeasuredLine, *, half: float) -> str:
+def _note(line: MeasuredLine, *, half: float, cell: float) -> str:
     match line.way:
         case LineVector.COUNTS:
             return f"{line.variable}: shares ±{100 * half:.2g} %"
@@ -223,7 +261,8 @@ def _note(line: MeasuredLine, *, half: float) -> str:
             aside = aside_note(of=line.domain, widest=half * _AT_A_BOUND, aside=0.0)
             return f"{shown}, {aside}"
         case LineVector.HISTOGRAM:
-            shown = f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
-            return f"{shown}, {median_note(of=line.domain, even=half / NORMAL_MEDIAN)}"
+            shown = f"{line.variable}: median ±{half + cell / 2:.2g} {line.domain.unit}".rstrip()
+            even = half / NORMAL_MEDIAN + cell / 2
+            return f"{shown}, {median_note(of=line.domain, even=even)}"
         case _:
             assert_never(line.way)

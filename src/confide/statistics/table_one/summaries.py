@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from confide.plans.cuts.found import levels_of_rounds, located_in_both
 from confide.plans.estimation.consistency import Consistent, Weights
 from confide.plans.estimation.cumulative import Ranked, component_widths
 from confide.plans.estimation.intervals import Component, quantile, variance
@@ -101,22 +102,30 @@ def place_of_quantile(
     edges: Sequence[int],
     upper: int,
     noises: Sequence[Component],
+    rough: Ranked | None,
     sampled: bool,
 ) -> PooledNumber:
-    """Return a quantile with its interval, in canonical units; see :mod:`.cumulative` of plans."""
+    """Return a quantile with its interval, in canonical units; see :mod:`.cumulative` of plans.
+
+    ``rough``: ranks of a first round, where there was one.
+    """
     parts = [[noise] * column.groups for noise in noises]
+    level = column.level if rough is None else levels_of_rounds(column.level)[1]
     ranked = Ranked(
         cumulative=(0.0, *itertools.accumulate(column.values[place])),
         edges=edges,
         upper=upper,
-        widths=component_widths(parts, level=column.level),
+        widths=component_widths(parts, level=level),
         q=q,
     )
-    low, high = ranked.interval(sampled=sampled, level=column.level)
+    if rough is None:
+        value, low, high = ranked.located(sampled=sampled, level=level)
+    else:
+        value, low, high = located_in_both(rough, ranked, sampled=sampled, level=column.level)
     if ranked.rows < 1:
         return PooledNumber(value=None, error=None, lower=low, upper=high)
     return PooledNumber(
-        value=min(max(ranked.point(), low), high),
+        value=value,
         error=(high - low) / (2 * quantile((), level=column.level)),
         lower=low,
         upper=high,

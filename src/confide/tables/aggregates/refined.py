@@ -3,15 +3,15 @@
 The rows answer two vectors, one after the other: of each group the rows in public cells, each times
 a public weight a; then the rows in other cells, whose edges follow from the first noisy answer,
 each times b.  The exact counts over a fine public grid are taken once, and both answers are sums of
-them.
+them.  Rows of unknown value may be counted too, as the last cell of each answer.
 
 *Lemma* (one patient, of at most m rows, in units of 1).  Whatever the edges of the second answer
-are, each row is in one cell of each, so the first answer moves by a vector v ≥ 0 with ‖v‖₁ ≤ a·m,
-and, as all rows may be in one cell, ‖v‖₂² ≤ (a·m)²; the second by b·m and (b·m)².  Given the first
-noisy answer the second is a fixed query, and adaptive composition adds up as for the joint vector
-[DR14, thm 3.16; BS16, lem. 1.7]: L1 = (a + b)·m, L2² = (a² + b²)·m².  Under substitution the rows
-of the old and of the new patient are in different cells at most: both double.  One answer alone,
-each row times c with c ≤ √(a² + b²), moves by no more.  ∎
+are, each row, of known value or not, is in one cell of each, so the first answer moves by a vector
+v ≥ 0 with ‖v‖₁ ≤ a·m, and, as all rows may be in one cell, ‖v‖₂² ≤ (a·m)²; the second by b·m and
+(b·m)².  Given the first noisy answer the second is a fixed query, and adaptive composition adds up
+as for the joint vector [DR14, thm 3.16; BS16, lem. 1.7]: L1 = (a + b)·m, L2² = (a² + b²)·m².  Under
+substitution the rows of the old and of the new patient are in different cells at most: both double.
+One answer alone, each row times c with c ≤ √(a² + b²), moves by no more.  ∎
 
 *Utility:* noise of one law on all coordinates, so a : b (Laplace) or a² : b² (Gaussian) is how the
 charge is divided between the answers.
@@ -37,7 +37,7 @@ from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Ones, Step
 from confide.tables.bound_contributions import ContributionBounds, pooled_sensitivity
-from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
+from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
 from confide.tables.relation import Relation, domain
 from confide.tables.schema import Dataset
 
@@ -52,7 +52,8 @@ class AskCells:
     """Rows between edges, each times a weight.
 
     Attributes:
-        edges: Of each group, as places on its fine grid, from 0 to its end; no two are equal.
+        edges: Of each group, as places on its fine grid, from 0 to its end; no two are equal.  The
+            last cell is that of unknown values, where they are counted.
         length: Numbers of the answer for one group; those beyond its cells are 0.
         weight: What a row adds.
     """
@@ -77,6 +78,8 @@ class RefinedAggregate:
         expect: Public planning number of rows in a group; decides how many cells are asked for.
         weights: a and b.
         bounds: What one privacy unit keeps.
+        missing: Whether rows of unknown value are kept, in a cell past the greatest value.
+        alike: Whether the second cells are the same for all groups, so that groups add up.
     """
 
     relation: Relation
@@ -89,6 +92,8 @@ class RefinedAggregate:
     expect: Fraction | None
     weights: tuple[int, int]
     bounds: ContributionBounds
+    missing: bool = False
+    alike: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.fine <= min(MOST_FINE, self.upper - self.lower):
@@ -114,7 +119,16 @@ class RefinedAggregate:
     @property
     def reads(self) -> tuple[Expression, ...]:
         """What must be known of a row that is kept, beside what the filter says."""
-        return (*self.by, self.of)
+        return (*self.by, OrMissing(of=self.of) if self.missing else self.of)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of the grid of one group."""
+        return self.fine + 1 + self.missing
+
+    def whole(self, edges: Sequence[int]) -> tuple[int, ...]:
+        """Return edges over all known values with that of the unknown ones, if they are kept."""
+        return (*edges, self.cells) if self.missing else tuple(edges)
 
     def groups(self, dataset: Dataset) -> int:
         """Return the number of groups."""
@@ -122,7 +136,8 @@ class RefinedAggregate:
 
     def parts(self) -> tuple[Aggregate, ...]:
         """Return the counts over the grid that an engine answers."""
-        axes = (*self.by, BinOf(of=self.of, edges=self.edges))
+        binned = BinOf(of=self.of, edges=self.edges)
+        axes = (*self.by, OrMissing(of=binned) if self.missing else binned)
         return (Aggregate(relation=self.relation, axes=axes, value=Ones(), bounds=self.bounds),)
 
     def combined(self, sums: Sequence[Sequence[int]], *, dataset: Dataset) -> "GridCounts":
@@ -137,7 +152,7 @@ class RefinedAggregate:
             raise ContractError("Expected the declared bounds of the number.")
         for part in self.parts():
             part.check(dataset)
-        if self.groups(dataset) * (self.fine + 1) > MOST_FINE_IN_ALL:
+        if self.groups(dataset) * self.cells > MOST_FINE_IN_ALL:
             raise InvalidParameterError(
                 "Expected fewer cells in all groups together.", hint="Write bins: 64."
             )

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.plans.cuts.found import RoundCounts, Rounds, median_ranks, rows_of_cut
+from confide.plans.cuts.found import RoundCounts, Rounds, _point, median_ranks, rows_of_cut
 from confide.plans.cuts.layout import layout
 from confide.plans.cuts.quantiles import FEW_ROWS, quantile_cells, quantile_estimate
 from confide.plans.cuts.second_cells import _cut, next_cells, window_reach
@@ -50,7 +50,7 @@ def test_cells_are_those_of_one_quantile_of_up_to_four_or_of_more():
 
 def test_places_of_the_second_round_are_at_equal_steps_of_mass_and_length():
     edges, rising = (0, 100, 200), (0.0, 75.0, 100.0)
-    assert _cut(edges, rising, low=0, high=2, cells=4) == [0, 40, 80, 133, 200]
+    assert _cut(edges, [(0, 2, rising)], cells=4) == [0, 40, 80, 133, 200]
     shares = [_share(place) for place in (40, 80, 400 / 3)]
     assert shares == pytest.approx([0.25, 0.5, 0.75])
 
@@ -58,6 +58,13 @@ def test_places_of_the_second_round_are_at_equal_steps_of_mass_and_length():
 def _share(place):
     mass = 0.75 * place / 100 if place <= 100 else 0.75 + 0.25 * (place - 100) / 100
     return mass / 2 + place / 400
+
+
+def test_groups_are_cut_at_equal_steps_of_the_mean_of_their_own_cuts():
+    edges, even = (0, 100, 200, 300), (0.0, 10.0, 20.0, 30.0)
+    assert _cut(edges, [(0, 1, even), (2, 3, even)], cells=4) == [0, 50, 100, 250, 300]
+    alike = [(0, 2, (0.0, 75.0, 100.0, 100.0))] * 3
+    assert _cut(edges, alike, cells=4) == [0, 40, 80, 133, 200]
 
 
 def test_a_quantile_stands_in_its_cell_where_the_first_round_has_its_mass():
@@ -150,12 +157,12 @@ def test_a_window_reaches_over_the_noise_of_both_rounds_and_that_of_the_sample()
 def test_a_quantile_stands_at_equal_steps_where_the_first_round_has_nobody():
     first = RoundCounts(edges=(0, 10, 20, 21), counts=(10_000, 0, 0), weight=1, upper=20)
     second = RoundCounts(edges=(0, 10, 20, 21), counts=(0, 10_000, 0), weight=1, upper=20)
-    rounds = Rounds(first=first, second=second, even=(0, 10, 21))
-    assert rounds._point(second.ranked(NOISE, q=0.5, level=0.95)) == 14
+    rough, fine = (each.ranked(NOISE, q=0.5, level=0.95) for each in (first, second))
+    assert _point(rough, fine) == 14
 
 
 def test_few_steps_between_two_edges_are_all_cut():
-    assert _cut((10, 12, 14), (0.0, 5.0, 6.0), low=0, high=2, cells=6) == [10, 11, 12, 13, 14]
+    assert _cut((10, 12, 14), [(0, 2, (0.0, 5.0, 6.0))], cells=6) == [10, 11, 12, 13, 14]
 
 
 def test_a_quantile_may_be_where_either_round_has_it_if_they_do_not_meet():

@@ -443,8 +443,11 @@ def test_edges_follow_from_the_noisy_counts_alone():
     plan = layout(aggregate, noise)
     first = [0] * plan.first
     first[3] = 3_000
-    again = {fine_edges(first, plan=plan, aggregate=aggregate, mechanism=noise) for _ in range(3)}
-    (edges,) = again
+    again = {
+        tuple(fine_edges([first], plan=plan, aggregate=aggregate, mechanism=noise))
+        for _ in range(3)
+    }
+    ((edges,),) = again
     low, high = plan.rough[3], plan.rough[4]
     assert {low, high} <= set(edges)
     assert all(low <= edge <= high or edge in {0, aggregate.fine + 1} for edge in edges)

@@ -1,9 +1,11 @@
 """A median within a bin in which all events are at one time."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from one_table import released
+import confide
+from one_table import DATASET, released
 
 COLUMNS = {
     "status": {"categories": ["alive", "dead"]},
@@ -55,3 +57,31 @@ def test_intervals_of_means_and_hazards_reach_to_what_heaped_times_would_make_of
     for each in hazards[:7]:
         true, left = true + 1_000 / left, left - 1_000
         assert each.lower <= true <= each.upper
+
+
+def test_the_interval_of_a_median_of_months_with_a_heavy_tail_holds_the_population(tmp_path):
+    """All times are whole months, a fifth of them far beyond the median; bins are no months."""
+    rng = np.random.default_rng(11)
+    asked = ASKED | {"bins": 12}
+    tables = {"trial": {"rows-per-patient": 1, "columns": COLUMNS}}
+
+    def times(patients):
+        return 30 * np.ceil(np.exp(rng.normal(5, 0.9, patients)) / 30).astype(int)
+
+    true, held, runs = float(np.median(times(100_001))), 0, 12
+    for run in range(runs):
+        days = times(600)
+        frame = {
+            "pid": [str(i) for i in range(600)],
+            "status": np.where(days < 400, "dead", "alive"),
+            "days": np.minimum(days, 400),
+        }
+        with confide.open(
+            DATASET | {"tables": tables},
+            frames={"trial": pa.table(frame)},
+            folder=tmp_path / str(run),
+        ) as ws:
+            found = ws.release(ws.plan(asked, epsilon="1")).of("s")
+        (median,) = [each for each in found if each.quantity == "median survival"]
+        held += median.lower <= true <= (400 if median.upper is None else median.upper)
+    assert held >= runs - 2

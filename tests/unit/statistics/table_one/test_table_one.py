@@ -308,7 +308,10 @@ def test_lines_of_several_rows_a_patient_keep_the_same_rows():
     table = TableOne(
         id="t",
         table="visits",
-        variables=(Characteristic(column="ward"), Characteristic(column="days", show=BOTH)),
+        variables=(
+            Characteristic(column="ward"),
+            Characteristic(column="days", show=BOTH, bins=16),
+        ),
         per_patient=PerPatient(rows=2),
     )
     to = dataset()
