@@ -7,7 +7,7 @@ from typing import Any
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
 from confide.statistics.section import Counting, Exact, Quantity, StatisticSection, exact
-from confide.statistics.table_one.lines import Characteristic, Summary
+from confide.statistics.table_one.lines import FLAT, Characteristic, Summary
 from confide.statistics.table_one.spec import TableOne
 from confide.tables.schema import Dataset
 
@@ -42,11 +42,12 @@ class TableOneSection(StatisticSection):
 
     def _variable(self, item: str | VariableSection, *, dataset: Dataset) -> Characteristic:
         if isinstance(item, str):
-            return Characteristic(column=item)
+            return Characteristic(column=item, bins=FLAT)
+        in_rounds = Summary.MEDIAN_IQR in item.show
         return Characteristic(
             column=item.column,
             show=tuple(item.show),
-            bins=item.bins,
+            bins=FLAT if item.bins is None and not in_rounds else item.bins,
             edges=tuple(item.edges),
             within=None if item.within is None else self._within(item, dataset=dataset),
         )
