@@ -146,7 +146,9 @@ def test_a_hazard_model_of_many_events_or_unknown_is_fitted_in_rounds_and_asks_t
 
 def test_a_method_of_hazards_that_there_is_not_is_named():
     with pytest.raises(UnknownNameError, match="one-shot"):
-        hazard(method="one-shot").fit(rows(np.random.default_rng(1), 60), outcomes(hazard))
+        hazard(method="one-shot").fit(
+            rows(np.random.default_rng(1), 60), outcomes(hazard), patients=np.arange(60)
+        )
 
 
 def test_an_event_beyond_the_horizon_is_none_at_it():
