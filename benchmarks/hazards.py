@@ -1,33 +1,37 @@
 """C-index of hazard regression against the fit without noise, on public cohorts.
 
-Run: python benchmarks/hazards.py FOLDER [--splits 10] [--draws 10]
+Run: python benchmarks/hazards.py FOLDER [--splits 10] [--draws 10] [--only NAME ...]
 
-FOLDER holds survival/flchain.parquet and cohort/Framingham.parquet.  ε = 1, δ = 10⁻⁵ under zCDP,
-one patient added or removed, nothing tuned.  In each split 70 % of the patients are fitted and the
-others judge: Harrell's C of the linear predictor over all of their follow-up.  Covariates are known
-at the index date; their bounds and the intervals are public, and what is missing is the middle of
-its bounds with an indicator.  "no noise" is the same model fitted by maximum likelihood.
+FOLDER holds survival/ and cohort/ with the files of cohorts/followed.py.  ε = 1, δ = 10⁻⁵ under
+zCDP, one patient added or removed, nothing tuned.  In each split 70 % of the patients are fitted
+and the others judge: Harrell's C of the linear predictor over all of their follow-up, and how much
+steeper or flatter their log hazards are than predicted (1 is right), both as means.  "no noise" is
+the same model fitted by maximum likelihood; X = n·p·μ/d for the n who are fitted, a share p of them
+with the event, rounded to a tenth, and d terms.
 """
 
 import argparse
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+from cohorts.followed import STEPS, Followed, flchain, framingham, leukaemia, veteran, whas
 
-from confide.plans.rounds.descent import next_ask
-from confide.plans.rounds.model_fit import fitted
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.plans.rounds.answered import told
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
-from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import UNIT, Family
+from confide.tables.aggregates.descent_terms import Family
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import IsIn
@@ -35,71 +39,21 @@ from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
 
 DELTA = Fraction("1e-5")
-STEPS = 1000
-"""Steps of a covariate between its bounds."""
+RHO = float(rho_for(Fraction(1), delta=DELTA))
+PLACES: dict[str, tuple[Callable[[Path], Followed], int | None]] = {
+    "veteran": (veteran, None),
+    "whas500": (whas, None),
+    "LeukSurv": (leukaemia, None),
+    "Framingham": (framingham, None),
+    "of Framingham": (framingham, 1400),
+    "flchain": (flchain, None),
+    "of flchain": (flchain, 1500),
+    "more of flchain": (flchain, 3000),
+}
+"""Cohorts, and how many of their patients are drawn anew for each split."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort:
-    """Covariates within public bounds as steps 0..STEPS, days of follow-up and the event."""
-
-    names: tuple[str, ...]
-    steps: np.ndarray
-    days: np.ndarray
-    event: np.ndarray
-    edges: tuple[int, ...]
-
-    def terms(self) -> np.ndarray:
-        """Return the terms without intercept, as the model has them."""
-        return (2 * self.steps - STEPS) * UNIT // STEPS / UNIT
-
-
-def within(values: pd.Series, bounds: tuple[float, float]) -> np.ndarray:
-    """Return values as steps between bounds; missing ones are in the middle."""
-    low, high = bounds
-    whole = np.rint((values.clip(low, high) - low) / (high - low) * STEPS)
-    return whole.fillna(STEPS // 2).to_numpy(dtype=np.int64)
-
-
-def flchain(folder: Path) -> Cohort:
-    """Return free light chains and death: 7,874 residents of Olmsted County."""
-    d = pd.read_parquet(folder / "survival/flchain.parquet")
-    bounds = {"age": (50, 100), "kappa": (0, 10), "lambda": (0, 10), "creatinine": (0.4, 4)}
-    found = {name: within(d[name], of) for name, of in bounds.items()}
-    found["male"] = (d.sex.astype(str).str[0] == "M").to_numpy() * STEPS
-    found["mgus"] = (d.mgus == 1).to_numpy() * STEPS
-    found["no creatinine"] = d.creatinine.isna().to_numpy() * STEPS
-    return Cohort(
-        names=tuple(found),
-        steps=np.column_stack(list(found.values())),
-        days=d.futime.to_numpy(dtype=np.int64),
-        event=(d.death == 1).to_numpy(),
-        edges=(0, 730, 1461, 2191, 2922, 3652, 5300),
-    )
-
-
-def framingham(folder: Path) -> Cohort:
-    """Return the Framingham Heart Study and coronary disease: 4,699 persons."""
-    d = pd.read_parquet(folder / "cohort/Framingham.parquet")
-    bounds = {
-        "num_age": (30, 70),
-        "num_sbp": (90, 200),
-        "num_dbp": (50, 120),
-        "num_scl": (120, 350),
-        "num_bmi": (15, 40),
-    }
-    found = {name: within(d[name], of) for name, of in bounds.items()}
-    found["male"] = (d.fac_sex == 1).to_numpy() * STEPS
-    return Cohort(
-        names=tuple(found),
-        steps=np.column_stack(list(found.values())),
-        days=d.time.to_numpy(dtype=np.int64),
-        event=(d.event == 1).to_numpy(),
-        edges=(0, 1826, 3652, 5479, 7305, 9131, 12000),
-    )
-
-
-def declared(cohort: Cohort) -> tuple[Dataset, DescentAggregate]:
+def declared(cohort: Followed) -> tuple[Dataset, DescentAggregate]:
     """Return the data set and the model."""
     numbers = [
         Column(name=name, source=name, kind=Kind.NUMBER, lower=0, upper=STEPS)
@@ -149,10 +103,20 @@ def declared(cohort: Cohort) -> tuple[Dataset, DescentAggregate]:
     )
 
 
-def private(cohort: Cohort, chosen: np.ndarray, *, draws: int, rng: np.random.Generator):
+def expected(cohort: Followed, rows: int) -> int:
+    """Return how many events a public source would say: a share of them, to a tenth."""
+    share = max(0.1, round(float(cohort.event.mean()), 1))
+    return round(rows * share)
+
+
+def private(
+    cohort: Followed, chosen: np.ndarray, *, wide: bool, draws: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return slopes of the model that predicts, for each draw; shape (draws, d)."""
     dataset, model = declared(cohort)
     n = len(chosen)
+    if wide:
+        model = replace(model, rounds=WIDE_ROUNDS, expected=expected(cohort, n))
     columns = {"p": np.arange(n), "rk": np.ones(n), "fold": np.zeros(n)}
     read = (*cohort.steps[chosen].T, cohort.event[chosen], cohort.days[chosen])
     rows = DescentRows(
@@ -160,25 +124,29 @@ def private(cohort: Cohort, chosen: np.ndarray, *, draws: int, rng: np.random.Ge
         columns | {f"e{i}": values.astype(np.int64) for i, values in enumerate(read)},
         dataset=dataset,
     )
-    rho = float(rho_for(Fraction(1), delta=DELTA))
-    sigma = math.sqrt(scale_of(model, dataset=dataset).l2_squared / (2 * rho))
+    squared = descent_sensitivity(model, dataset=dataset).l2_squared / (2 * RHO)
+    noise, sigma = DiscreteGaussian(sigma_squared=Fraction(squared)), math.sqrt(squared)
     found = []
     for _ in range(draws):
         noisy: tuple[int, ...] = ()
-        while ask := next_ask(model, noisy, sigma=sigma, dataset=dataset):
+        while ask := ask_in_turn(model, noisy, mechanism=noise, dataset=dataset):
             exact = rows.answer(ask)
             noisy += tuple(
                 v + round(e) for v, e in zip(exact, rng.normal(0, sigma, len(exact)), strict=True)
             )
-        found.append(
-            fitted(model, noisy, sigma=sigma, dataset=dataset).predicting[model.intercepts :]
-        )
+        told_of = told(model, noisy, sigma=sigma, dataset=dataset).model
+        found.append(told_of.predicting[model.intercepts :])
     return np.array(found)
 
 
-def plain(cohort: Cohort, chosen: np.ndarray) -> np.ndarray:
-    """Return slopes by maximum likelihood: Poisson regression of patients by interval."""
-    x, edges = cohort.terms()[chosen], np.array(cohort.edges)
+def plain(
+    cohort: Followed, chosen: np.ndarray, score: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Return slopes by maximum likelihood: Poisson regression of patients by interval.
+
+    Of a score alone, if there is one; None where there is no finite one.
+    """
+    x, edges = cohort.terms()[chosen] if score is None else score[:, None], np.array(cohort.edges)
     days, event = cohort.days[chosen], cohort.event[chosen]
     spent = np.clip(days[:, None] - edges[:-1], 0, np.diff(edges)) / edges[-1]
     last = np.searchsorted(edges[1:-1], days, side="left")
@@ -190,6 +158,8 @@ def plain(cohort: Cohort, chosen: np.ndarray) -> np.ndarray:
         cross = hazard.T @ x
         slopes = x.T @ (whole[:, None] * x)
         g_alpha, g_beta = (died - hazard).sum(axis=0), x.T @ (event - whole)
+        if not np.isfinite(slopes).all() or np.linalg.cond(slopes) > 1e12 or not each.all():
+            return None
         left = np.linalg.inv(slopes - cross.T @ (cross / each[:, None]))
         step = left @ (g_beta - cross.T @ (g_alpha / each))
         alpha, beta = alpha + (g_alpha - cross @ step) / each, beta + step
@@ -204,21 +174,26 @@ def harrell(score: np.ndarray, days: np.ndarray, event: np.ndarray) -> float:
 
 
 def judged(
-    cohort: Cohort, *, splits: int, draws: int, seed: int
-) -> tuple[list[float], list[float]]:
-    """Return C of the fits without noise, and of those with it."""
-    rng = np.random.default_rng(seed)
-    x, quiet, noisy = cohort.terms(), [], []
+    cohort: Followed, *, most: int | None, splits: int, draws: int, seed: int
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Return C and calibration slopes of the fits without noise, in rounds, and for few events."""
+    rng, x = np.random.default_rng(seed), cohort.terms()
+    found: dict[str, tuple[list[float], list[float]]] = {}
     for _ in range(splits):
-        order = rng.permutation(len(cohort.days))
+        order = rng.permutation(len(cohort.days))[:most]
         chosen, judge = np.split(order, [len(order) * 7 // 10])
-        days, event = cohort.days[judge], cohort.event[judge]
-        quiet.append(harrell(x[judge] @ plain(cohort, chosen), days, event))
-        noisy += [
-            harrell(x[judge] @ slopes, days, event)
-            for slopes in private(cohort, chosen, draws=draws, rng=rng)
-        ]
-    return quiet, noisy
+        best = plain(cohort, chosen)
+        fits = {"no noise": [] if best is None else [best]}
+        for name, wide in (("rounds", False), ("few events", True)):
+            fits[name] = list(private(cohort, chosen, wide=wide, draws=draws, rng=rng))
+        for name, slopes in fits.items():
+            ranks, steep = found.setdefault(name, ([], []))
+            for each in slopes:
+                score = x[judge] @ each
+                ranks.append(harrell(score, cohort.days[judge], cohort.event[judge]))
+                slope = plain(cohort, judge, score) if np.std(score) > 1e-6 else None
+                steep += [] if slope is None else [float(slope[0])]
+    return found
 
 
 def main() -> None:
@@ -227,13 +202,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=list(PLACES))
     given = parser.parse_args()
-    print("| cohort | patients | C, no noise | C, ε = 1, δ = 10⁻⁵ | loss |\n|---|---|---|---|---|")
-    for name, load in (("flchain", flchain), ("Framingham", framingham)):
+    print("| cohort, n × d | X | no noise | rounds | few events |\n|---|---|---|---|---|")
+    for name in given.only:
+        load, most = PLACES[name]
         cohort = load(given.folder)
-        quiet, noisy = judged(cohort, splits=given.splits, draws=given.draws, seed=1)
-        c, d = float(np.mean(quiet)), float(np.mean(noisy))
-        print(f"| {name} | {len(cohort.days):,} | {c:.4f} | {d:.4f} | {c - d:.4f} |", flush=True)
+        found = judged(cohort, most=most, splits=given.splits, draws=given.draws, seed=1)
+        n, d = most or len(cohort.days), len(cohort.names)
+        ratio = expected(cohort, n * 7 // 10) * math.sqrt(2 * RHO) / d
+        cells = [
+            f"{np.mean(ranks):.4f} ({np.median(steep):.2f})" if steep else f"{np.mean(ranks):.4f}"
+            for ranks, steep in found.values()
+        ]
+        print(f"| {name}, {n:,} × {d} | {ratio:.1f} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,50 @@ def test_rows_of_many_terms_that_are_bounded_one_by_one_are_caught(monkeypatch) 
     assert not passes(model_scenario(rounds=WIDE_ROUNDS, of_each=3))
 
 
+def test_a_model_of_few_events_reaches_its_claim_and_half_its_noise_is_caught() -> None:
+    few = {"rounds": WIDE_ROUNDS, "canary": Canary.WITHOUT}
+    assert Fraction(99, 100) ** 2 < reached(Family.HAZARD, **few) <= 1
+    assert reach_check(Family.HAZARD, rounds=WIDE_ROUNDS).passed
+    assert passes(model_scenario(Family.HAZARD, **few))
+    honest = small_model(Family.HAZARD, rounds=WIDE_ROUNDS).noise()
+    weak = DiscreteGaussian(sigma_squared=honest.sigma_squared / 4)
+    assert not passes(model_scenario(Family.HAZARD, noise=weak, **few))
+
+
+@pytest.mark.parametrize("of", ["norms_up", "roots_up"])
+def test_residuals_times_rows_of_few_events_that_are_not_clipped_are_caught(monkeypatch, of):
+    real = getattr(wide_rows, of)
+    monkeypatch.setattr(wide_rows, of, lambda rows: real(rows) // 2)
+    assert not reach_check(Family.HAZARD, rounds=WIDE_ROUNDS).passed
+
+
+def test_hazards_of_few_events_without_an_end_are_caught(monkeypatch) -> None:
+    """What was lived through goes into curvature, and events into residuals, beyond 1."""
+    real = FollowUp.lived
+
+    def endless(self, scores, place, means):
+        return tuple(3 * each for each in real(self, scores, place, means))
+
+    monkeypatch.setattr(FollowUp, "lived", endless)
+    assert not reach_check(Family.HAZARD, rounds=WIDE_ROUNDS).passed
+
+
+@pytest.mark.parametrize("part", ["means", "squares", "totals", "turn", "bend"])
+def test_a_part_of_few_events_that_is_not_charged_is_caught(monkeypatch, part) -> None:
+    real = check_descent.wide_scale_of
+    unit = (UNIT * RESIDUAL) ** 2
+
+    def forgetful(aggregate, *, dataset):
+        found = real(aggregate, dataset=dataset)
+        bound = {"means": found.radius**2, "squares": found.squares_radius**2}
+        bound |= {"totals": UNIT**2, "turn": 5 * unit, "bend": 25 * unit}
+        left = found.l2_squared - getattr(found, part) ** 2 * bound[part]
+        return replace(found, l2_squared=left)
+
+    monkeypatch.setattr(check_descent, "wide_scale_of", forgetful)
+    assert not reach_check(Family.HAZARD, rounds=WIDE_ROUNDS).passed
+
+
 @pytest.mark.parametrize("part", ["means", "squares", "turn"])
 def test_a_part_of_many_terms_that_is_not_charged_is_caught(monkeypatch, part) -> None:
     real = check_descent.wide_scale_of

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
-from confide.errors import ContractError, UnboundedError
+from confide.errors import ContractError, UnboundedError, UnknownNameError
 from confide.learning.columns import Bounds, Feature, text_of
 from confide.learning.containers import cells
 from confide.learning.in_memory import OUTCOME, require_outcomes
@@ -30,8 +30,13 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.plans.plan import Plan
 from confide.privacy.exact import Number, exact
 from confide.release.site.seal import sealing
+from confide.statistics.person_time.few_events import HazardFit
+from confide.workspace import Workspace
+
+HAZARD_METHODS = tuple(each.value for each in HazardFit)
 
 
 class DPHazardRegression(DPModel):
@@ -40,13 +45,19 @@ class DPHazardRegression(DPModel):
     Beside those of :class:`~.model.DPModel` there are the parameters:
 
     - ``edges``: of the public intervals of follow-up, from 0 to the horizon;
-    - ``hold_out``: share of the patients who evaluate the model instead of fitting it.
+    - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
+    - ``method``: "rounds"; "wide" for few events, which predicts and has no intervals; or "auto",
+      which takes "wide" where it is expected to rank better by public numbers, and "rounds"
+      elsewhere and where there are none;
+    - ``expect_rows``, ``expect_share``: public planning number of patients, and share of them who
+      have the event (a quarter where none is named), by which "auto" decides and "wide" goes.
 
     One row of each patient is kept, with all of their follow-up.
 
     Attributes:
         coef_: Coefficients that predict, log hazard per unit of each term; shape (terms,).
         baseline_: Log hazard in each interval where all terms are 0; shape (intervals,).
+        method_: The method that was taken.
         evaluation_: Harrell's C on held-out patients, by quantity.
     """
 
@@ -67,6 +78,9 @@ class DPHazardRegression(DPModel):
         population: int | None = None,
         hold_out: Number = "0",
         level: Number = "0.95",
+        method: str = "auto",
+        expect_rows: int | None = None,
+        expect_share: Number | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -80,6 +94,9 @@ class DPHazardRegression(DPModel):
         self.population = population
         self.hold_out = hold_out
         self.level = level
+        self.method = method
+        self.expect_rows = expect_rows
+        self.expect_share = expect_share
 
     @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
@@ -153,7 +170,30 @@ class DPHazardRegression(DPModel):
             "of": {OUTCOME: ["yes"]},
             "edges": [text_of(edge) for edge in self._edges()],
             "hold-out": self.hold_out,
+            "method": self._method(),
         }
+
+    def _method(self) -> str:
+        """Return the method that is asked for: of "auto" without a number of patients, rounds."""
+        if self.method not in HAZARD_METHODS:
+            raise UnknownNameError("method", str(self.method), known=HAZARD_METHODS)
+        unknown = self.method == "auto" and self.expect_rows is None
+        return "rounds" if unknown else str(self.method)
+
+    def _plan(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        expect: dict[str, Number] | None = None,
+        changed: Mapping[str, Number] | None = None,
+    ) -> Plan:
+        """Return the plan, of the method that public numbers choose if they are to."""
+        rows, share = self.expect_rows, self.expect_share
+        public: dict[str, Number] | None = None
+        if rows is not None and self._method() in ("auto", "wide"):
+            public = {"count": rows} | ({} if share is None else {"share": share})
+        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the hazards moved from the middle of the bounds to 0."""

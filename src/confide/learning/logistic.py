@@ -30,11 +30,9 @@ from confide.learning.model import (
 from confide.plans.plan import Plan
 from confide.privacy.exact import Number, exact
 from confide.release.site.seal import sealing
-from confide.statistics.logistic.regression import ONE_LOOK, WIDE
 from confide.workspace import Workspace
 
 METHODS = ("auto", "rounds", "one-shot", "wide")
-_TAKEN = {ONE_LOOK: "one-shot", WIDE: "wide"}
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 
 
@@ -180,17 +178,9 @@ class DPLogisticRegression(DPModel):
     ) -> Plan:
         """Return the plan, of the method that public numbers choose if they are to."""
         rows = self.expect_rows
-        if self._several or rows is None or self._method() not in ("auto", "wide"):
-            plan = super()._plan(ws, features, expect=expect, changed=changed)
-        else:
-            asked = expect or {"count": rows}
-            plan = super()._plan(ws, features, expect=asked, changed=changed)
-        (measurement,) = plan.measurements
-        self.method_ = _TAKEN.get(measurement.name, "rounds")
-        settled = rows is None or expect is not None or self.method_ == "wide"
-        if self._several or settled or self.method != "auto":
-            return plan
-        return super()._plan(ws, features, changed={"method": self.method_})
+        asked = not self._several and rows is not None and self._method() in ("auto", "wide")
+        public: dict[str, Number] | None = {"count": rows} if asked and rows is not None else None
+        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

@@ -28,9 +28,11 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
 from confide.privacy.exact import Number
 from confide.privacy.unit import Entity
+from confide.statistics.logistic.regression import ONE_LOOK, WIDE
 from confide.workspace import Workspace
 
 MODEL, TIME = "model", "time"
+_TAKEN = {ONE_LOOK: "one-shot", WIDE: "wide"}
 
 
 class DPModel(Estimator):
@@ -165,6 +167,26 @@ class DPModel(Estimator):
         if expect is not None:
             spec["expect"] = expect
         return ws.plan(spec, epsilon=self.epsilon)
+
+    def _chosen_plan(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        public: dict[str, Number] | None,
+        expect: dict[str, Number] | None,
+        changed: Mapping[str, Number] | None,
+    ) -> Plan:
+        """Return the plan of the method that public numbers choose, and keep which that is.
+
+        A fit in rounds does not depend on them, so its plan does not hold them.
+        """
+        plan = DPModel._plan(self, ws, features, expect=expect or public, changed=changed)
+        (measurement,) = plan.measurements
+        self.method_ = _TAKEN.get(measurement.name, "rounds")
+        if public is None or expect is not None or self.method_ == "wide":
+            return plan
+        return DPModel._plan(self, ws, features, changed={"method": self.method_})
 
     def _terms(self, table: Any) -> Floats:
         """Return the terms of rows; shape (rows, terms).

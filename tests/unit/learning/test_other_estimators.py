@@ -126,6 +126,31 @@ def test_a_hazard_model_ranks_and_says_how_many_are_without_the_event():
         model.predict_survival(X, [2000])
 
 
+def test_a_hazard_model_of_few_events_is_chosen_by_public_numbers_and_predicts_only():
+    X, event, time, daily = lives(1_500)
+    given = {"expect_rows": 200, "expect_share": "0.5", "epsilon": "2"}
+    model = hazard(**given).fit(X, np.column_stack([event, time]), patients=np.arange(1_500))
+    assert model.method_ == "wide"
+    assert not any(each.quantity == "hazard ratio" for each in model.estimates_)
+    assert model.score(X, np.column_stack([event, time]), public=True) > 0.6
+    found = model.predict_survival(X, [1825])
+    assert found.mean() == pytest.approx(np.exp(-daily * 1825).mean(), abs=0.15)
+
+
+@pytest.mark.parametrize("given", [{}, {"expect_rows": 10**6}, {"expect_rows": 10**7}])
+def test_a_hazard_model_of_many_events_or_unknown_is_fitted_in_rounds_and_asks_the_same(given):
+    X, event, time, _ = lives(200)
+    model = hazard(**given).fit(X, np.column_stack([event, time]), patients=np.arange(200))
+    assert model.method_ == "rounds"
+
+
+def test_a_method_of_hazards_that_there_is_not_is_named():
+    with pytest.raises(UnknownNameError, match="one-shot"):
+        hazard(method="one-shot").fit(
+            rows(np.random.default_rng(1), 60), outcomes(hazard), patients=np.arange(60)
+        )
+
+
 def test_an_event_beyond_the_horizon_is_none_at_it():
     X, event, time, _ = lives(2_000)
     beyond = np.array([(True, 5000.0)] * 2_000, dtype=[("event", bool), ("time", float)])

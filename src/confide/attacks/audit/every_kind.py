@@ -24,6 +24,7 @@ References:
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
@@ -58,15 +59,20 @@ from confide.attacks.audit.worst_pair import (
     worst_pairs,
 )
 from confide.errors import UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
+from confide.plans.mechanisms import additive
 from confide.plans.plan import Noisy, Plan
 from confide.plans.rounds.descent import AskMoments
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.rows.relational.descent import DescentRows
 from confide.statistics.audited import Worst
+from confide.tables.aggregates.shapes import Fitted
 from confide.tables.schema import Dataset
 
 _AT_ONCE = 250
@@ -306,23 +312,54 @@ def _asked_again(
         for frames in (pair.present, neighbour_of(pair, trial.adjacency))
     )
     if isinstance(plan.loss, ZeroConcentratedDP):
-        bound = _of_moments(first, second, pair=pair, plan=plan)
+        bound = _of_model(first, second, pair=pair, plan=plan)
         return (("μ", bound, float(2 * plan.loss.rho / many) ** 0.5),)
     return judged(first, second, claim=_of_one(plan, asked=many), exact=((), ()))
 
 
-def _of_moments(first: Numbers, second: Numbers, *, pair: Neighbours, plan: Plan) -> LowerBound:
-    """Return the bound from the first answers of a model, its moments: later ones depend on them.
+def _of_model(first: Numbers, second: Numbers, *, pair: Neighbours, plan: Plan) -> LowerBound:
+    """Return the bound from the answers of a model, of one patient or of nobody.
 
-    Without anybody in the second database they are 0, and in the first they are the patient's.
+    Without anybody in the second database they are 0, and in the first they are the patient's.  In
+    rounds they are the first ones, the moments, on which later ones depend; of many terms, where
+    those are few of all, each at the place that its own noisy answers led to.
     """
-    model = plan.measurements[0].aggregate
+    measurement = plan.measurements[0]
+    model = measurement.aggregate
     (rows,) = exact_vectors(pair.present, plan.dataset, (model,))
-    if not isinstance(rows, DescentRows):
+    if not isinstance(rows, DescentRows) or not isinstance(model, Fitted):
         raise UnsupportedError("Expected rows that answer in rounds.")
+    if model.wide:
+        told = partial(
+            _told_by_path,
+            rows=rows,
+            model=model,
+            mechanism=additive(measurement.mechanism),
+            dataset=plan.dataset,
+        )
+        whole = [np.array([told(each[1:]) for each in answers]) for answers in (first, second)]
+        return mu_bound(*whole, cut=0.0, miss=MISS)
     towards = np.array(rows.answer(AskMoments()), dtype=np.float64)
     scores = [answers[:, 1 : 1 + towards.size] @ towards for answers in (first, second)]
     return mu_bound(*scores, cut=float(towards @ towards) / 2, miss=MISS)
+
+
+def _told_by_path(
+    answers: Numbers,
+    rows: DescentRows,
+    *,
+    model: Fitted,
+    mechanism: DiscreteLaplace | DiscreteGaussian,
+    dataset: Dataset,
+) -> float:
+    """Return the log-ratio of the chances of answers with and without a patient, times σ²."""
+    noisy = tuple(int(each) for each in answers)
+    place, told = 0, 0.0
+    while ask := ask_in_turn(model, noisy[:place], mechanism=mechanism, dataset=dataset):
+        exact = np.array(rows.answer(ask), dtype=np.float64)
+        told += float(exact @ (answers[place : place + exact.size] - exact / 2))
+        place += exact.size
+    return told
 
 
 def _answers(values: Sequence[Noisy]) -> Numbers:

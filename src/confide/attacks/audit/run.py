@@ -164,12 +164,13 @@ def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Audit
             f"lower bound: {canary.name}",
             partial(_one, audit_scenario, canary, samples=samples, entropy=entropy),
         )
-    for name, rounds in (("in one look", 0), ("of many terms", WIDE_ROUNDS)):
-        once = model_scenario(Family.LOGISTIC, rounds=rounds)
-        yield (
-            f"sensitivity of a model {name}",
-            partial(_one, reach_check, Family.LOGISTIC, rounds=rounds),
-        )
+    for name, family, rounds in (
+        ("logistic model in one look", Family.LOGISTIC, 0),
+        ("logistic model of many terms", Family.LOGISTIC, WIDE_ROUNDS),
+        ("hazard model of few events", Family.HAZARD, WIDE_ROUNDS),
+    ):
+        once = model_scenario(family, canary=worst_canary(family), rounds=rounds)
+        yield f"sensitivity of a {name}", partial(_one, reach_check, family, rounds=rounds)
         yield (
             f"lower bound: {once.name}",
             partial(_one, audit_scenario, once, samples=samples, entropy=entropy),

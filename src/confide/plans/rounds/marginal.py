@@ -107,7 +107,9 @@ def started(aggregate: DescentAggregate, totals: Floats, *, rows: float, noise: 
             events, spent = (max(float(total), least) for total in totals)
             rate, each, masses = np.array([events / spent]), events / rows, np.array([events])
         case Family.HAZARD:
-            masses, spent_each = _events(aggregate, totals, rows=rows, noise=noise)
+            masses, spent_each = events_by_interval(
+                totals, edges=aggregate.edges, rows=rows, noise=noise
+            )
             rate, each = masses / spent_each, float(masses.sum()) / rows
         case _:
             assert_never(aggregate.family)
@@ -138,16 +140,22 @@ def _of_classes(totals: Floats, *, rows: float, least: float) -> Start:
     )
 
 
-def _events(
-    aggregate: DescentAggregate, totals: Floats, *, rows: float, noise: float
+def events_by_interval(
+    totals: Floats, *, edges: tuple[int, ...], rows: float, noise: float
 ) -> tuple[Floats, Floats]:
     """Return events, and time spent in units of the whole follow-up, of each interval.
 
     Those who leave in an interval spend half of it.  Numbers of events are drawn to an even rate by
     the part of their distance that is noise [JS61].
+
+    Args:
+        totals: Noisy exits by interval and outcome, then those who reached the end.
+        edges: Of the intervals, from 0.
+        rows: Noisy number of rows.
+        noise: Standard deviation of the noise of a total.
     """
     exits = totals[:-1].reshape(-1, 2)
-    widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
+    widths = np.diff(np.array(edges)) / edges[-1]
     left = exits.sum(axis=1)
     risk = rows - np.concatenate([[0.0], np.cumsum(left)[:-1]])
     spent = widths * np.maximum(risk - left / 2, FEWEST * noise)

@@ -1,10 +1,10 @@
 """What a model in rounds publishes: ratios, coefficients, those that predict, sum of weights."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import PREDICTS_ONLY, Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, quantile, variance
 from confide.plans.rounds.model_fit import DROWNED, ModelFit
 from confide.tables.aggregates.descent import DescentAggregate
@@ -105,6 +105,13 @@ class Published:
             unit=unit,
             flags=(TOO_FEW,) if not found.usable else (STOPPED,) if found.stopped else (),
         )
+
+    def predicting_only(
+        self, found: ModelFit, place: int, *, key: tuple[str, ...], step: tuple[float, str]
+    ) -> Estimate:
+        """Return the coefficient of one term of a model that does nothing else, as it says."""
+        alone = self.predicting(found, place, key=key, step=step)
+        return replace(alone, flags=(*alone.flags, *((PREDICTS_ONLY,) if found.usable else ())))
 
     def weighed(
         self, found: ModelFit, *, width: float, key: tuple[str, ...] = ("all",)

@@ -1,4 +1,4 @@
-"""What a logistic model of many terms asks next, and what has been learnt: of noisy answers alone.
+"""What a model of many terms or few events asks next, and has learnt: of noisy answers alone.
 
 For x = n₀·μ/d below 60, with a public n₀ of rows, d terms and μ = √(2ρ), whitening drowns in its
 own noise.  This fit centres terms, scales each by a small power of its noisy variance, and descends
@@ -14,6 +14,11 @@ it follows: that is the only ridge.  The last 15 places are averaged.
 *Recalibration.*  One look at Σ r·q and Σ v·qqᵀ for q = (1, s̃), s̃ = score/sd cut to ±2, gives a
 Newton step; what the rounds owe to the rows that fitted them is taken off its slope, and it is
 drawn to no change by its error, with a prior of .25 of the slope and 2 of the intercept.
+
+*Hazards*, for X = n₀·p·μ/d below 30, with a public share p who have the event, start from rates by
+interval that exits say, drawn to an even one.  D has the power −½, v_j is at least .02, and C is
+.9·√(1 + t).  With 1/p of a noisy p in place of 4 and of 1/(p(1 − p)), and the public p in
+G = min(.48·n₀·p·μ/.9, 18·T), steps are the same; so is recalibration, with v the hazard lived.
 
 *Privacy:* functions of noisy answers; m, D, C and places are on grids, in the questions.  n₀ is
 public: that of the data would tell how many they are.
@@ -33,6 +38,7 @@ from confide.arrays import Floats
 from confide.plans.rounds.descent import AskScores, Place, score_edges
 from confide.plans.rounds.link import STEPS
 from confide.plans.rounds.newton import COEFFICIENT, on_grid
+from confide.plans.rounds.wide_terms import LAWS, WideTerms, wide_terms
 from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT
 from confide.tables.aggregates.wide_models.scale import (
     GRADIENT,
@@ -43,21 +49,16 @@ from confide.tables.aggregates.wide_models.scale import (
 
 TURN_OF_WIDE = 60.0
 """x below which this fit is expected to rank better than rounds."""
+TURN_OF_HAZARDS = 30.0
+"""X below which it is of hazards."""
 _FARTHEST = 10**60  # that an answer is taken to be
-_FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
-_RAREST = 0.005
-_LEAST_VARIANCE, _LEAST_TRACE, _LEAST_LENGTH = 0.01, 1 / 60, 0.02
-_MOST_LENGTH = 10.0  # of t over d
-_POWER = -0.25
-_DIAGONAL = 2**10  # steps of D
-_CLIP = 0.6
 _MOMENTUM, _STEP = 0.8, 0.2
-_GAIN, _MOST_GAIN = 0.12, 18.0
+_MOST_GAIN = 18.0
 _AVERAGED = 15
 _AMPLE = 10.0  # standard deviations beyond what rows can add up to, where answers are cut
 _LEAST_SPREAD = 2**-6
 _WIDER, _PRIOR_SLOPE, _PRIOR_INTERCEPT = 1.3, 0.25, 2.0
-_LEAST_BEND, _LEAST_TURNED, _LEAST_SCORE = 0.06, 0.05, 0.3
+_LEAST_BEND, _MOST_BEND, _LEAST_TURNED, _LEAST_SCORE = 0.24, 8.0, 0.2, 0.3
 _OPTIMISM = 0.5
 _SLOPES = (0.1, 3.0)
 _SPREADS = (0.25, 1.5)  # of a variance of s̃
@@ -105,41 +106,13 @@ WideAsk: TypeAlias = AskMeans | AskSquares | AskClipped | AskRecalibration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WideTerms:
-    """Centred and scaled terms z = (1, u)/C, as noisy answers tell them.
-
-    Attributes:
-        rows: Noisy number of rows.
-        usable: Whether that is enough to fit anything.
-        share: Noisy share of the rows with the outcome.
-        centre: m in 1/UNIT; shape (d,).
-        matrix: z = x·matrix, in 1/UNIT; shape (d + 1, d + 1).
-        variance: Noisy variance of each term; shape (d,).
-        length: t.
-    """
-
-    rows: float
-    usable: bool
-    share: float
-    centre: Floats
-    matrix: Floats
-    variance: Floats
-    length: float
-
-    @property
-    def clip(self) -> float:
-        """C, as whole numbers have it."""
-        return UNIT / float(self.matrix[0, 0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WideWalk:
     """What the noisy answers so far say.
 
     Attributes:
         found: The terms.
         theta: Coefficients of z on the grid of questions, intercept first; shape (d + 1,).
-        centre: Score of the mean row, in steps of the link.
+        centre: Score of the mean row, in steps of the link; of hazards βᵀu, which is 0.
         spread: Unit of s̃ in steps of the link.
         score: Mean and standard deviation of the scores; shape (2,).
     """
@@ -152,16 +125,29 @@ class WideWalk:
 
     @property
     def coefficients(self) -> Floats:
-        """Of the terms x; shape (d + 1,)."""
-        return np.asarray(self.found.matrix @ self.theta / UNIT)
+        """Of the terms x, the intercept or those of each interval first."""
+        found = np.asarray(self.found.matrix @ self.theta / UNIT)
+        return np.concatenate([self._levels(float(found[0])), found[1:]])
+
+    @property
+    def levels(self) -> Floats:
+        """Log odds, or log hazards by interval, of the mean row."""
+        return self._levels(float(self.theta[0]) / self.found.clip)
 
     @property
     def place(self) -> Place:
-        """Where the next question is asked."""
+        """Where the next question is asked; of hazards with a coefficient for each interval."""
+        theta = self.theta
+        if self.found.hazards:
+            theta = on_grid(np.concatenate([self.levels, theta[1:]]))
         return Place(
             whitening=tuple(map(tuple, self.found.matrix.astype(np.int64).tolist())),
-            coefficients=tuple(np.rint(self.theta * COEFFICIENT).astype(np.int64).tolist()),
+            coefficients=tuple(np.rint(theta * COEFFICIENT).astype(np.int64).tolist()),
         )
+
+    def _levels(self, intercept: float) -> Floats:
+        """Return an intercept, which of hazards is one that rates by interval are moved by."""
+        return self.found.start + intercept if self.found.hazards else np.array([intercept])
 
 
 def wide_fit_is_better(rows: float, *, terms: int, mu: float, share: float | None = None) -> bool:
@@ -189,6 +175,21 @@ def told_by_share(ratio: float, *, share: float) -> float:
     Where it is below the turn and x is not, rounds may end without slopes.
     """
     return 4 * share * (1 - share) * ratio
+
+
+def few_events(events: float, *, terms: int, mu: float) -> bool:
+    """Return whether this fit is expected to rank hazards better than rounds, by X.
+
+    Args:
+        events: Public planning number of events of those who are fitted.
+        terms: d, beside the baseline.
+        mu: √(2ρ) of the model.
+
+    Example:
+        >>> [few_events(n, terms=8, mu=0.24) for n in (900, 1_100)]
+        [True, False]
+    """
+    return width_ratio(events, terms=terms, mu=mu) < TURN_OF_HAZARDS
 
 
 def width_ratio(rows: float, *, terms: int, mu: float) -> float:
@@ -226,7 +227,7 @@ def walk_widely(scale: WideScale, answers: Sequence[int], *, sigma: float) -> Wi
     """Repeat the path that noisy answers took; scores do not change it."""
     taken = np.array([max(-_FARTHEST, min(_FARTHEST, each)) for each in answers], dtype=np.float64)
     first, squares = taken[: scale.opening], taken[scale.opening : scale.begun]
-    found = _terms_of(first, squares, scale=scale, sigma=sigma)
+    found = wide_terms(first, squares, scale=scale, sigma=sigma)
     gain = _gain(scale, sigma=sigma)
     gradients = taken[scale.begun : scale.descended].reshape(-1, scale.terms) / GRADIENT
     most = 2 * found.rows + _AMPLE * sigma / GRADIENT
@@ -240,52 +241,19 @@ def walk_widely(scale: WideScale, answers: Sequence[int], *, sigma: float) -> Wi
     )
 
 
-_FARTHEST = 10**60
-
-
 def _gain(scale: WideScale, *, sigma: float) -> float:
-    """Return G: how far the descent goes, by the public number of rows."""
-    mu = math.sqrt(scale.one) / sigma
-    return min(_GAIN * scale.expected * mu / _CLIP, _MOST_GAIN * WIDE_ROUNDS)
-
-
-def _terms_of(first: Floats, squares: Floats, *, scale: WideScale, sigma: float) -> WideTerms:
-    """Return the terms that means say, and squares once they are known."""
-    answered, noise = first / (scale.means * UNIT), sigma / (scale.means * UNIT)
-    rows = max(float(answered[0]), _FEWEST * noise)
-    centre = np.rint(np.clip(answered[1:-1] / rows, -1, 1) * UNIT)
-    matrix, d = UNIT * np.eye(scale.terms), scale.slopes
-    variance, length = np.ones(d), float(d)
-    if len(squares):
-        one = scale.squares * UNIT * rows
-        variance, blurred = np.clip(squares / one, -1, 1), sigma / one
-        trace = max(float(variance.sum()), d * _LEAST_TRACE)
-        whole = np.maximum(np.maximum(variance, 2 * blurred), _LEAST_VARIANCE) * d / trace
-        diagonal = np.rint(whole**_POWER * _DIAGONAL) / _DIAGONAL
-        length = max(float(diagonal**2 @ variance), _LEAST_LENGTH * d)
-        length = min(length, _MOST_LENGTH * d)
-        clip = _CLIP * math.sqrt(1 + length)
-        matrix[0, 0] = np.rint(UNIT / clip)
-        matrix[1:, 1:] = np.diag(np.rint(UNIT * diagonal / clip))
-        matrix[0, 1:] = np.rint(-centre * diagonal / clip)
-    return WideTerms(
-        rows=rows,
-        usable=bool(answered[0] > _FEWEST * noise),
-        share=float(np.clip(answered[-1] / rows, _RAREST, 1 - _RAREST)),
-        centre=centre,
-        matrix=matrix,
-        variance=variance,
-        length=length,
-    )
+    """Return G: how far the descent goes, by the public number of rows or events."""
+    mu, law = math.sqrt(scale.one) / sigma, LAWS[scale.family]
+    return min(law.gain * scale.expected * mu / law.clip, _MOST_GAIN * WIDE_ROUNDS)
 
 
 def _descended(found: WideTerms, gradients: Floats, *, gain: float) -> Floats:
     """Return where the next gradient is taken, or the mean of the last places once all are."""
-    clip, curve = found.clip, found.share * (1 - found.share)
+    clip, curve = found.clip, found.curve
     theta = np.zeros(len(found.matrix))
-    theta[0] = clip * math.log(found.share / (1 - found.share))
+    theta[0] = 0.0 if found.hazards else clip * float(found.start[0])
     theta, velocity, places = on_grid(theta), np.zeros(len(theta) - 1), []
-    along = _STEP * gain / WIDE_ROUNDS * 4 / found.length
+    along = _STEP * gain / WIDE_ROUNDS / (found.usual * found.length)
     for gradient in gradients:
         step = clip * gradient / found.rows
         velocity = _MOMENTUM * velocity + step[1:]
@@ -302,7 +270,7 @@ def _unmoved(found: WideTerms, theta: Floats) -> WideWalk:
     slopes = found.matrix[1:, 1:].diagonal() / UNIT * theta[1:]
     spread = _WIDER * math.sqrt(max(float(np.maximum(found.variance, 0) @ slopes**2), 0.0))
     steps = round(max(spread, _LEAST_SPREAD) * STEPS)
-    middle = float(theta[0]) / found.clip
+    middle = 0.0 if found.hazards else float(theta[0]) / found.clip
     return WideWalk(
         found=found,
         theta=theta,
@@ -321,11 +289,12 @@ def _recalibrated(
     flat, cross, steep = looked[2:] / (scale.bend * unit)
     cross *= 1024 / OFF_DIAGONAL
     values, vectors = np.linalg.eigh(np.array([[flat, cross], [cross, steep]]))
-    values = np.clip(values, _LEAST_BEND * found.rows, 2 * found.rows)
+    usual = found.usual * found.rows
+    values = np.clip(values, _LEAST_BEND * usual, _MOST_BEND * usual)
     bend = (vectors * values) @ vectors.T
     inverse = (vectors / values) @ vectors.T
     step = inverse @ turn
-    least = max(float(bend[1, 1]), _LEAST_TURNED * found.rows) * max(size, _LEAST_SCORE)
+    least = max(float(bend[1, 1]), _LEAST_TURNED * usual) * max(size, _LEAST_SCORE)
     step[1] -= _OPTIMISM * (1 - math.exp(-gain / scale.slopes)) * scale.slopes / least
     noise = (sigma / (scale.turn * unit)) ** 2
     error = inverse @ (bend + noise * np.eye(2)) @ inverse
@@ -342,5 +311,5 @@ def _recalibrated(
         theta=theta,
         centre=walked.centre,
         spread=walked.spread,
-        score=np.array([float(theta[0]) / found.clip, within]),
+        score=np.array([0.0 if found.hazards else float(theta[0]) / found.clip, within]),
     )

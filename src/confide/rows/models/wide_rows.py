@@ -1,4 +1,4 @@
-"""Rows that answer the questions of a logistic model of many terms, in whole numbers.
+"""Rows that answer the questions of a model of many terms or few events, in whole numbers.
 
 *Privacy:* see :mod:`confide.tables.aggregates.wide_models.scale` for the lemma.  Norms and their
 sums are rounded up and what they weigh is rounded towards zero, so a patient's part keeps its
@@ -14,8 +14,9 @@ from confide.plans.rounds.link import mean_table, root_table
 from confide.plans.rounds.wide import AskClipped, AskMeans, AskRecalibration, AskSquares
 from confide.rows.models.exact_sums import weighted_sums
 from confide.rows.models.patient_weights import roots_up, rows_of_each, shrunk
+from confide.rows.models.person_time import FollowUp
 from confide.rows.models.placed import placed_terms, scores_at, steps_at
-from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT, Family
+from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT
 from confide.tables.aggregates.wide_models.scale import (
     MOST_DEVIATION,
     OFF_DIAGONAL,
@@ -28,13 +29,22 @@ from confide.tables.aggregates.wide_models.scale import (
 class WideRows:
     """Fitted rows of a model of many terms; answers in whole numbers that only the gate may see."""
 
-    __slots__ = ("__outcome", "__patient", "__placed", "__tables", "__terms", "scale")
+    __slots__ = ("__outcome", "__patient", "__placed", "__tables", "__terms", "__time", "scale")
 
-    def __init__(self, terms: Floats, outcome: Ints, patient: Ints, *, scale: WideScale) -> None:
-        """Take in terms in 1/UNIT, outcomes in 1/RESIDUAL, and each row's patient."""
+    def __init__(
+        self,
+        terms: Floats,
+        outcome: Ints,
+        patient: Ints,
+        *,
+        scale: WideScale,
+        time: FollowUp | None = None,
+    ) -> None:
+        """Take in terms in 1/UNIT, outcomes in 1/RESIDUAL, each row's patient, and follow-up."""
         self.scale = scale
         self.__terms, self.__outcome, self.__patient = terms, outcome, patient
-        self.__tables = mean_table(Family.LOGISTIC), root_table(Family.LOGISTIC)
+        self.__time = time
+        self.__tables = mean_table(scale.family), root_table(scale.family)
         self.__placed: tuple[object, Floats, Ints] | None = None
 
     def __repr__(self) -> str:
@@ -49,28 +59,22 @@ class WideRows:
         scale, patient = self.scale, self.__patient
         match ask:
             case AskMeans():
-                found = wide_means(self.__terms, self.__outcome, patient, radius=scale.radius)
-                return tuple(scale.means * each for each in found)
+                return self._means()
             case AskSquares(centre=centre):
                 most = scale.squares_radius
                 found = wide_squares(self.__terms, patient, centre=centre, radius=most)
                 return tuple(scale.squares * each for each in found)
             case AskClipped(at=place):
-                plain, norms, steps = self._at(place)
-                residual = self.__outcome - self.__tables[0][steps]
+                plain, norms = self._at(place)
+                residual, _ = self._outcomes(plain, place)
                 found = clipped_gradient(plain, norms, residual, patient)
                 return tuple(TIMES * each for each in found)
             case AskRecalibration(at=place, centre=centre, spread=spread):
-                plain, _, steps = self._at(place)
-                means, roots = self.__tables
-                turn, bend = turn_and_bend(
-                    scores_at(plain, place),
-                    self.__outcome - means[steps],
-                    roots[steps],
-                    patient,
-                    centre=centre,
-                    spread=spread,
-                )
+                plain, _ = self._at(place)
+                first = 0 if self.__time is None else self.__time.size
+                score = scores_at(plain, place, first=first)
+                both = self._outcomes(plain, place)
+                turn, bend = turn_and_bend(score, *both, patient, centre=centre, spread=spread)
                 return (
                     *(scale.turn * each for each in turn),
                     *(scale.bend * each for each in bend),
@@ -78,13 +82,33 @@ class WideRows:
             case _:
                 raise EngineError("The rows of a model have no answer to this.")
 
-    def _at(self, place: Place) -> tuple[Floats, Ints, Ints]:
-        """Return z and ‖z‖ in 1/UNIT, kept between rounds, and the step of each row's score."""
+    def _means(self) -> tuple[int, ...]:
+        """Return means of the terms, with the outcome or, of hazards, exits beside them."""
+        scale, patient = self.scale, self.__patient
+        if self.__time is None:
+            found = wide_means(self.__terms, self.__outcome, patient, radius=scale.radius)
+            return tuple(scale.means * each for each in found)
+        found = _bounded_sums(self.__terms, patient, radius=scale.radius)
+        exits = (scale.totals * UNIT * int(each) for each in self.__time.exits())
+        return (*(scale.means * each for each in found), *exits)
+
+    def _outcomes(self, plain: Floats, place: Place) -> tuple[Ints, Ints]:
+        """Return r and v of each row, in 1/RESIDUAL; of hazards v is what was lived through."""
+        means, roots = self.__tables
+        if self.__time is None:
+            steps = steps_at(plain, place)
+            root = roots[steps]
+            return self.__outcome - means[steps], root * root // (ROOT**2 // RESIDUAL)
+        scores = scores_at(plain, place, first=self.__time.size)
+        lived, residual = self.__time.lived(scores, place, means)
+        return residual.sum(axis=1), lived.sum(axis=1)
+
+    def _at(self, place: Place) -> tuple[Floats, Ints]:
+        """Return z and ‖z‖ in 1/UNIT, kept between rounds."""
         if self.__placed is None or self.__placed[0] != place.whitening:
             plain = placed_terms(self.__terms, place)
             self.__placed = place.whitening, plain, norms_up(plain)
-        _, plain, norms = self.__placed
-        return plain, norms, steps_at(plain, place)
+        return self.__placed[1:]
 
 
 def wide_means(terms: Floats, outcome: Ints, patient: Ints, *, radius: int) -> list[int]:
@@ -134,21 +158,20 @@ def clipped_gradient(plain: Floats, norms: Ints, residual: Ints, patient: Ints) 
 
 
 def turn_and_bend(
-    score: Ints, residual: Ints, root: Ints, patient: Ints, *, centre: int, spread: int
+    score: Ints, residual: Ints, v: Ints, patient: Ints, *, centre: int, spread: int
 ) -> tuple[list[int], list[int]]:
     """Return Σ r·q/k and Σ v·qqᵀ/k, on and above the diagonal, both in 1/(RESIDUAL·UNIT).
 
     Args:
         score: θᵀz in steps of the link; shape (rows,).
         residual: r in 1/RESIDUAL; shape (rows,).
-        root: √v in 1/ROOT, rounded down; shape (rows,).
+        v: In 1/RESIDUAL; shape (rows,).
         patient: Number of each row's patient, from 0; shape (rows,).
         centre: The score that counts as 0, in the same steps.
         spread: The score that counts as one more, in the same steps; above 0.
     """
     most = MOST_DEVIATION * UNIT
     s = np.clip((score - centre) * UNIT // spread, -most, most)
-    v = root * root // (ROOT**2 // RESIDUAL)
     off = _towards_zero(s * OFF_DIAGONAL, np.full_like(s, 1024))
     each = rows_of_each(patient)
     turn = (residual * UNIT, residual * s)

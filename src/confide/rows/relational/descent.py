@@ -162,7 +162,8 @@ class DescentRows:
         """Return the same rows, that answer as a model of many terms."""
         rows = self.__fitted
         scale = wide_scale_of(self.__aggregate, dataset=dataset)
-        return WideRows(rows.terms, rows.outcome, rows.patient, scale=scale)
+        time = rows.beside if isinstance(rows.beside, FollowUp) else None
+        return WideRows(rows.terms, rows.outcome, rows.patient, scale=scale, time=time)
 
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""

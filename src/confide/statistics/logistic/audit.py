@@ -1,8 +1,10 @@
 """What the audit asks of logistic."""
 
+from fractions import Fraction
+
 from confide.plans.contribution import PerPatient
 from confide.statistics.audited import HIGH, Audited, Worst
-from confide.statistics.logistic.regression import LogisticRegression
+from confide.statistics.logistic.regression import LogisticRegression, Method
 
 LOGISTIC = Audited(
     patients=(
@@ -12,6 +14,15 @@ LOGISTIC = Audited(
             of=HIGH,
             covariates=("change", "whole"),
             per_patient=PerPatient(rows=1),
+        ),
+        LogisticRegression(
+            id="odds-of-many-terms",
+            table="events",
+            of=HIGH,
+            covariates=("change", "whole"),
+            per_patient=PerPatient(rows=3),
+            method=Method.WIDE,
+            expect=Fraction(1000),
         ),
     ),
     worst=Worst.CORNER,

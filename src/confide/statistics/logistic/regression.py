@@ -28,9 +28,10 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import PerPatient, question, rows_of_each
-from confide.plans.estimates import PREDICTS_ONLY, Estimate, Forecast
+from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
+from confide.plans.rounds.answered import told
 from confide.plans.rounds.model_estimates import (
     Published,
     forecast_of,
@@ -45,7 +46,6 @@ from confide.plans.rounds.wide import (
 )
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.statistics.logistic.answered import told
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
 from confide.statistics.logistic.recalibration import Recalibration
@@ -294,10 +294,10 @@ class LogisticRegression(Statistic):
         estimates = []
         for place, (label, term) in enumerate(labelled):
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            if aggregate.one_look or aggregate.wide:
-                alone = say.predicting(found.model, place, key=(label,), step=step)
-                only = (PREDICTS_ONLY,) if aggregate.wide and found.model.usable else ()
-                estimates.append(replace(alone, flags=(*alone.flags, *only)))
+            if aggregate.one_look:
+                estimates.append(say.predicting(found.model, place, key=(label,), step=step))
+            elif aggregate.wide:
+                estimates.append(say.predicting_only(found.model, place, key=(label,), step=step))
             else:
                 estimates += say.of_term(
                     found.model, place, key=(label,), step=step, slope=place > 0

@@ -1,11 +1,29 @@
 """What the audit asks of person time."""
 
-from confide.statistics.audited import Audited, Worst
+from fractions import Fraction
+
+from confide.plans.contribution import PerPatient
+from confide.statistics.audited import CODED, Audited, Worst
+from confide.statistics.person_time.few_events import HazardFit
+from confide.statistics.person_time.hazard import HazardRegression
 
 POISSON = Audited(
     worst=Worst.LIKE_ANOTHER,
 )
 
 HAZARD = Audited(
-    worst=Worst.LIKE_ANOTHER,
+    patients=(
+        HazardRegression(
+            id="hazards-of-few-events",
+            table="events",
+            time="amount",
+            of=CODED,
+            covariates=("change", "whole"),
+            edges=(Fraction(0), Fraction(50), Fraction(100)),
+            per_patient=PerPatient(rows=1),
+            method=HazardFit.WIDE,
+            expect=Fraction(1000),
+        ),
+    ),
+    worst=Worst.CORNER,
 )

@@ -11,6 +11,8 @@ Cox's partial likelihood is not offered: each event's term holds the covariates 
 risk, so it is no sum over patients and no weight of a patient bounds what they move.  Delayed
 entry is refused: the exits from which fits start, and by which they are judged, do not say who was
 at risk then.  ρ-zCDP.
+Where events are few for the terms and the loss, by public numbers, another fit predicts and has no
+hazard ratios (:mod:`confide.plans.rounds.wide`, :mod:`.few_events`).
 
 *Utility:* with the noise off it is maximum likelihood weighted by the covariates, of follow-up
 until that stop.  Being a stopping time it draws no coefficient aside [ABGK93]; what is lost is what
@@ -38,7 +40,7 @@ from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.descent import walk
+from confide.plans.rounds.answered import told
 from confide.plans.rounds.model_estimates import (
     TOO_FEW,
     Published,
@@ -46,14 +48,19 @@ from confide.plans.rounds.model_estimates import (
     label_of,
     step_of,
 )
-from confide.plans.rounds.model_fit import ModelFit, fitted
+from confide.plans.rounds.model_fit import ModelFit
 from confide.plans.rounds.score_bins import ALIKE
+from confide.plans.rounds.wide import few_events
 from confide.plans.simulation import Simulation
+from confide.privacy.measure import Measure
 from confide.statistics.person_time.concordance import held_out_concordance
+from confide.statistics.person_time.few_events import HazardFit, PlannedEvents
 from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
+from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import UNIT, Family, terms
+from confide.tables.aggregates.descent_terms import Family, terms
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import ColumnOf, Holds
@@ -62,7 +69,7 @@ from confide.tables.grid import on_grid
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
 
-MODEL = "model"
+MODEL, WIDE = "model", "wide"
 ROUNDS = 5
 
 
@@ -79,6 +86,8 @@ class HazardRegression(Statistic):
         per_patient: ``rows=1`` where a patient may have several.
         hold_out: Share of the patients, by keyed hash, who are not fitted but give the C-statistic.
         expect_share: Public planning share of them who have the event; 1/4 otherwise.
+        method: Rounds; or the fit for few events, which predicts and has no intervals.  Of "auto"
+            public numbers choose once the budget is known.
     """
 
     time: str
@@ -88,6 +97,7 @@ class HazardRegression(Statistic):
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
     expect_share: Fraction | None = None
+    method: HazardFit = HazardFit.ROUNDS
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -133,15 +143,51 @@ class HazardRegression(Statistic):
             outcome=Holds(of=self.of),
             family=Family.HAZARD,
             bounds=RowBound(max_rows=1),
-            rounds=ROUNDS,
+            rounds=WIDE_ROUNDS if self.method is HazardFit.WIDE else ROUNDS,
+            expected=self._expected(),
             held_out=math.floor(self.hold_out * 1000),
             exposure=resolve(self.time, table=self.table, dataset=dataset),
             edges=self.canonical_edges(dataset),
         )
 
+    def settled(self, amount: Fraction | None, *, dataset: Dataset) -> "HazardRegression":
+        """Return the same, fitted as public numbers say that it ranks best; see :mod:`.wide`."""
+        if self.method is not HazardFit.AUTO:
+            return self
+        rounds = replace(self, method=HazardFit.ROUNDS)
+        if amount is None or self.expect is None or dataset.measure is not Measure.ZCDP:
+            return rounds
+        size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
+        if not few_events(self._events(), terms=size, mu=math.sqrt(2 * float(amount))):
+            return rounds
+        return replace(self, method=HazardFit.WIDE)
+
+    def _events(self) -> float:
+        """Return the public planning number of events of those who are fitted."""
+        return float(self.expect or 0) * float(1 - self.hold_out) * self._share()
+
+    def _share(self) -> float:
+        return float(self.expect_share if self.expect_share is not None else Fraction(1, 4))
+
+    def _expected(self) -> int:
+        if self.method is not HazardFit.WIDE:
+            return 0
+        if self.expect is None:
+            raise ContractError(
+                f"How far regression {self.id!r} goes by its fit for few events depends on the "
+                "number of events, and that of the data is not public.",
+                hint="Write expect: {count: 800, share: 0.3}, from a public source or an earlier "
+                "certificate.",
+            )
+        return max(1, math.floor(self._events()))
+
+    @property
+    def _question(self) -> str:
+        return WIDE if self.method is HazardFit.WIDE else MODEL
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
-        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+        return (question(self._question, self.aggregate(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -157,17 +203,32 @@ class HazardRegression(Statistic):
                 hint="Write expect: {count: 5000, share: 0.2}, the share of them who have the "
                 "event, from a public source or an earlier certificate.",
             )
-        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 4))
-        events = float(self.expect) * float(1 - self.hold_out) * share
-        return forecast_of(
-            events,
-            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
-            scale=scale_of(self.aggregate(dataset), dataset=dataset),
-            level=float(level),
-            note=f"log hazard ratio of one standard deviation of a covariate, for {self.expect} "
-            f"rows of which {share:.0%} have the event; sampling alone has "
-            f"±{1.96 / math.sqrt(events):.2g}",
+        aggregate, events = self.aggregate(dataset), self._events()
+        squared = descent_sensitivity(aggregate, dataset=dataset).l2_squared
+        noise = math.sqrt(additive(mechanisms[self._question]).variance())
+        planned = PlannedEvents(
+            fitted=float(1 - self.hold_out),
+            share=self._share(),
+            events=events,
+            terms=len(terms(aggregate, dataset=dataset)) - 1,
+            mu=math.sqrt(squared) / noise,
         )
+        if self.method is HazardFit.WIDE:
+            raise ContractError(
+                f"Regression {self.id!r} is fitted as one of few events: {planned.said()}, "
+                f"{planned.side()}; {planned.expected()}; it predicts only, with no hazard ratio "
+                "and no interval."
+            )
+        note = (
+            f"log hazard ratio of one standard deviation of a covariate, for {self.expect} "
+            f"rows of which {self._share():.0%} have the event; sampling alone has "
+            f"±{1.96 / math.sqrt(events):.2g}"
+        )
+        if few_events(events, terms=planned.terms, mu=planned.mu):
+            note += f"; for so few events a term ({planned.said()}) `method: wide` is expected to "
+            note += f"rank better, where {planned.expected()}"
+        scale = scale_of(aggregate, dataset=dataset)
+        return forecast_of(events, noise=noise, scale=scale, level=float(level), note=note)
 
     def estimate(
         self,
@@ -178,38 +239,44 @@ class HazardRegression(Statistic):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return hazard ratios, coefficients, baseline log hazards, weights and the C-statistic."""
-        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
-        scale = scale_of(aggregate, dataset=dataset)
-        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
-        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
+        aggregate, answers = self.aggregate(dataset), vector(noisy[self._question])
+        sigma = math.sqrt(additive(mechanisms[self._question]).variance())
+        found = told(aggregate, answers, sigma=sigma, dataset=dataset)
         say = Published(statistic=self.id, ratio="hazard ratio", level=float(self.level))
         intercept, *slopes = terms(aggregate, dataset=dataset)
         centre = label_of(intercept, self.covariates, aggregate=aggregate, dataset=dataset)
-        shifted = self._per_unit(found, aggregate=aggregate, dataset=dataset)
+        shifted = self._per_unit(found.model, aggregate=aggregate, dataset=dataset)
         estimates = []
         for place, (start, end) in enumerate(pairwise(self.edges)):
             label = f"{float(start):g} to {float(end):g}: {centre}"
-            estimates += say.of_term(shifted, place, key=(label,), step=(1.0, "1"), slope=False)
+            step = (1.0, "1")
+            if aggregate.wide:
+                estimates.append(say.predicting_only(shifted, place, key=(label,), step=step))
+            else:
+                estimates += say.of_term(shifted, place, key=(label,), step=step, slope=False)
         for place, term in enumerate(slopes, start=aggregate.intercepts):
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, key=(label,), step=step, slope=True)
-        weights = say.weighed(found, width=1.96 * sigma / (scale.moments * UNIT**2))
-        if not scale.scores:
+            if aggregate.wide:
+                estimates.append(say.predicting_only(found.model, place, key=(label,), step=step))
+            else:
+                estimates += say.of_term(found.model, place, key=(label,), step=step, slope=True)
+        weights = say.weighed(found.model, width=1.96 * found.noise)
+        if not found.scores:
             return (*estimates, weights)
+        scores = [value / found.scores for value in answers[-found.scored :]]
         held = held_out_concordance(
-            [value / scale.scores for value in answers[-scale.scored :]],
+            scores,
             intervals=aggregate.intercepts,
-            noise=sigma / scale.scores,
+            noise=sigma / found.scores,
             simulation=simulation,
         )
-        theta = walk(aggregate, answers, sigma=sigma, dataset=dataset).theta
         widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
         groups = horizon_groups(
-            [value / scale.scores for value in answers[-scale.scored :]],
-            slopes=theta[aggregate.intercepts :],
-            hazard=float(np.exp(theta[: aggregate.intercepts]) @ widths),
-            noise=sigma / scale.scores,
+            scores,
+            slopes=found.theta[aggregate.intercepts :],
+            hazard=float(np.exp(found.theta[: aggregate.intercepts]) @ widths),
+            noise=sigma / found.scores,
             level=float(self.level),
             simulation=simulation,
         )

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
+from confide.statistics.person_time.few_events import HazardFit
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
 from confide.statistics.section import Condition, Exact, StatisticSection
@@ -54,6 +55,7 @@ class HazardRegressionSection(StatisticSection):
     edges: list[Exact]
     entry: str | None = None
     hold_out: Exact = Fraction(0)
+    method: Literal["auto", "rounds", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -72,6 +74,7 @@ class HazardRegressionSection(StatisticSection):
             covariates=tuple(self.covariates),
             edges=tuple(self.edges),
             hold_out=self.hold_out,
+            method=HazardFit(self.method),
             expect_share=self.expect.share,
         )
 

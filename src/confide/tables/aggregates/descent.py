@@ -111,7 +111,12 @@ from confide.tables.aggregates.descent_terms import (
 )
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Step
-from confide.tables.aggregates.wide_models.scale import GRADIENT, WIDE_ROUNDS, wide_scale_of
+from confide.tables.aggregates.wide_models.scale import (
+    GRADIENT,
+    WIDE_FAMILIES,
+    WIDE_ROUNDS,
+    wide_scale_of,
+)
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation
@@ -138,8 +143,9 @@ class DescentAggregate:
         calibrating: Thousandths of the patients, out of those held out, whose scores are counted
             apart; the others evaluate.
         subgroups: Categories by whose values those who evaluate are counted, column by column.
-        expected: Public number of rows that are fitted, by which a model of many terms goes as far
-            as it does (:mod:`confide.tables.aggregates.wide_models.scale`); 0 of others.
+        expected: Public number of rows that are fitted, or of events under ``HAZARD``, by which a
+            model of many terms goes as far as it does
+            (:mod:`confide.tables.aggregates.wide_models.scale`); 0 of others.
     """
 
     shared: ClassVar[str] = (
@@ -162,9 +168,9 @@ class DescentAggregate:
 
     def __post_init__(self) -> None:
         fewest = 0 if self.family is Family.LOGISTIC else 1
-        if self.expected and (self.family is not Family.LOGISTIC or self.rounds != WIDE_ROUNDS):
+        if self.expected and (self.family not in WIDE_FAMILIES or self.rounds != WIDE_ROUNDS):
             raise InvalidParameterError(
-                f"Expected a logistic model of many terms in {WIDE_ROUNDS} rounds."
+                f"Expected a logistic or hazard model of many terms in {WIDE_ROUNDS} rounds."
             )
         if self.expected < 0:
             raise InvalidParameterError(f"Expected rows ≥ 0, got {self.expected}.")

@@ -343,7 +343,8 @@ def reach_check(family: Family, *, rounds: int = ROUNDS) -> AuditCheck:
 
 def _called(family: Family, rounds: int) -> str:
     if rounds == WIDE_ROUNDS:
-        return f"{family.value} model of many terms"
+        of = "few events" if family is Family.HAZARD else "many terms"
+        return f"{family.value} model of {of}"
     return f"{family.value} model in {'rounds' if rounds else 'one look'}"
 
 

@@ -1,7 +1,7 @@
-"""A logistic model of many terms, centred and without whitening: what is asked, and its lemma.
+"""A model of many terms or few events, without whitening: what is asked, and its lemma.
 
-Of a patient's k rows with terms (1, x) and outcome y the answers are, one after another, vectors of
-whole numbers:
+Of a patient's k rows with terms (1, x) and outcome y a *logistic* model asks, one after another,
+for vectors of whole numbers:
 
 - *means*: Σ w·(1, x, y), w = min(1/k, R/S), S = Σ‖(1, x, y)‖ over the rows of the patient;
 - *squares*: Σ w·(x − m)² by term, w = min(1/k, R'/S) with S = Σ‖(x − m)²‖, about a public centre m;
@@ -15,12 +15,20 @@ whole numbers:
 
 m, D, C, θ and the unit of s are whole numbers in the questions, made from earlier noisy answers.
 
+A *hazard* model has one row of each patient, followed until the hazard Λ that they lived through,
+by public intervals, reaches 1 (:mod:`confide.tables.aggregates.descent`).  Its means are Σ w·(1, x)
+with S = ‖(1, x)‖, and with them come *totals*: exits by interval and outcome, one cell of many.
+Gradients and recalibration have r = (event before that) − Λ, and v = Λ.
+
 *Lemma* (one patient added or removed).  By the triangle inequality the patient's part of the means
 is at most w·S ≤ R, of the squares R', of a gradient 1.  ‖q‖² ≤ 5 and |r| ≤ 1, and a mean over k
 rows is no longer than the longest: √5 for Σ r·q/k.  v ≤ 1/4, and the entries of v·qqᵀ with
 off-diagonals times √2 have the norm v·‖q‖² ≤ 5/4.  Together, with public whole numbers a, c, b, e,
 h by which they are multiplied, Δ² = a²R² + c²R'² + T·b² + 5e² + (25/16)h².  A patient who is held
 out moves m scores by one and nothing else; the multiplier f of scores has m·f² ≤ Δ².
+*Hazards:* |r| ≤ 1 as Λ ≤ 1 and an event counts only if it came before Λ had reached 1, so gradients
+move by 1 and Σ r·q by √5 as above; totals, in units of 1 times a public number g, by g; v ≤ 1, so
+v·qqᵀ has a norm of at most 5.  Δ² = a²R² + g² + c²R'² + T·b² + 5e² + 25h².
 *Substitution:* squares of two patients have a non-negative inner product, so their part doubles;
 all else may oppose (products of recalibration by their rounding alone) and is fourfold; a patient
 replaced by one who is held out moves Δ² + m·f² ≤ 2Δ², and one held out by another 2m·f² ≤ 2Δ².  ∎
@@ -29,8 +37,10 @@ Later questions depend on earlier noisy answers alone: adaptive composition unde
 the joint vector costs [BS16, lem. 1.7].
 
 *Shares:* 5 % of Δ² go to means, 3 % to squares, 86 % to gradients, 6 % to recalibration, of which
-70 % to its gradient.  R = √(2 + d/3) is the root of the mean square of terms that are spread evenly
-over their bounds, R' = .375·R; d is the number of terms beside the intercept.
+70 % to its gradient; of hazards 8 % to means, 7 % to squares, 5 % to totals, 74 % to gradients, and
+as much to recalibration.  R = √(2 + d/3), of hazards √(1 + d/3), is the root of the mean square of
+terms that are spread evenly over their bounds, R' = .375·R; d is the number of terms beside the
+intercept.
 
 *Numbers:* norms and sums of norms are rounded up, what is weighed towards zero, so whole numbers
 keep these bounds; every product and sum of a block of rows is below 2⁵³.
@@ -43,6 +53,7 @@ References:
         https://arxiv.org/abs/1605.02065
 """
 
+import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,7 +61,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from confide.privacy.adjacency import Adjacency
 from confide.tables.aggregates.descent_scale import scored_cells
-from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, terms
+from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, Family, terms
 from confide.tables.schema import Dataset
 
 if TYPE_CHECKING:
@@ -69,8 +80,38 @@ OFF_DIAGONAL = 1448
 """√2 in 1/1024, rounded down."""
 MOST_DEVIATION = 2
 """Largest |s|."""
-MEANS, SQUARES, GRADIENTS, TURN, BEND = (Fraction(each, 1000) for each in (50, 30, 860, 42, 18))
+
+
+class Part(enum.Enum):
+    """What is asked for."""
+
+    MEANS = enum.auto()
+    SQUARES = enum.auto()
+    TOTALS = enum.auto()
+    GRADIENTS = enum.auto()
+    TURN = enum.auto()
+    BEND = enum.auto()
+
+
+_SHARES: dict[Family, dict[Part, Fraction]] = {
+    Family.LOGISTIC: {
+        Part.MEANS: Fraction(50, 1000),
+        Part.SQUARES: Fraction(30, 1000),
+        Part.GRADIENTS: Fraction(860, 1000),
+        Part.TURN: Fraction(42, 1000),
+        Part.BEND: Fraction(18, 1000),
+    },
+    Family.HAZARD: {
+        Part.MEANS: Fraction(80, 1000),
+        Part.SQUARES: Fraction(70, 1000),
+        Part.TOTALS: Fraction(50, 1000),
+        Part.GRADIENTS: Fraction(740, 1000),
+        Part.TURN: Fraction(42, 1000),
+        Part.BEND: Fraction(18, 1000),
+    },
+}
 """Shares of Δ²."""
+WIDE_FAMILIES = frozenset(_SHARES)
 _SQUARES_RADIUS = Fraction(3, 8)
 _CROSS, _CURVES = 2, 3
 
@@ -80,12 +121,15 @@ class WideScale:
     """The public whole numbers by which the answers of a model of many terms are multiplied.
 
     Attributes:
+        family: Law of the outcome.
         terms: Of a row, the intercept first; d + 1.
-        expected: Public number of rows that are fitted.
+        edges: Of the intervals of follow-up, from 0; none of logistic models.
+        expected: Public number of rows that are fitted; of hazards, of their events.
         radius: R·UNIT.
         squares_radius: R'·UNIT.
         means: a.
         squares: c.
+        totals: g, of exits in 1/UNIT; 0 of logistic models.
         turn: e, of Σ r·q.
         bend: h, of Σ v·qqᵀ.
         scores: f, of scores; 0 where nobody is held out.
@@ -94,12 +138,15 @@ class WideScale:
         l2_squared: Most by which one privacy unit moves all answers together, squared.
     """
 
+    family: Family
     terms: int
+    edges: tuple[int, ...]
     expected: int
     radius: int
     squares_radius: int
     means: int
     squares: int
+    totals: int
     turn: int
     bend: int
     scores: int
@@ -113,9 +160,19 @@ class WideScale:
         return self.terms - 1
 
     @property
+    def hazards(self) -> bool:
+        """Whether patients are followed."""
+        return self.family is Family.HAZARD
+
+    @property
+    def exits(self) -> int:
+        """Cells of exits by interval and outcome, and of those who reached the end."""
+        return 2 * len(self.edges) - 1 if self.hazards else 0
+
+    @property
     def opening(self) -> int:
-        """Numbers of the first answer: 1, terms, outcome."""
-        return self.terms + 1
+        """Numbers of the first answer: 1, terms, then the outcome or exits."""
+        return self.terms + (self.exits if self.hazards else 1)
 
     @property
     def begun(self) -> int:
@@ -140,39 +197,46 @@ class WideScale:
 
 def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideScale:
     """Return bounds and multipliers; from public facts alone."""
-    size = len(terms(aggregate, dataset=dataset))
-    squared = Fraction(2 * 3 + size - 1, 3) * UNIT**2
+    size, family = len(terms(aggregate, dataset=dataset)), aggregate.family
+    hazards = family is Family.HAZARD
+    squared = Fraction((1 if hazards else 2) * 3 + size - 1, 3) * UNIT**2
     radius = math.isqrt(math.ceil(squared) - 1) + 1
     squares_radius = math.ceil(_SQUARES_RADIUS * radius)
     bounds = {
-        MEANS: radius**2,
-        SQUARES: squares_radius**2,
-        TURN: 5 * (RESIDUAL * UNIT) ** 2,
-        BEND: (5 * RESIDUAL * UNIT // 4) ** 2,
+        Part.MEANS: radius**2,
+        Part.SQUARES: squares_radius**2,
+        Part.TOTALS: UNIT**2,
+        Part.TURN: 5 * (RESIDUAL * UNIT) ** 2,
+        Part.BEND: (5 * RESIDUAL * UNIT // (1 if hazards else 4)) ** 2,
     }
+    shares = _SHARES[family]
     gradients = WIDE_ROUNDS * GRADIENT**2
+    whole = gradients / shares[Part.GRADIENTS]
     factors = {
-        share: math.isqrt(int(gradients / GRADIENTS * share) // bound)
-        for share, bound in bounds.items()
+        part: math.isqrt(int(whole * shares.get(part, 0)) // bound)
+        for part, bound in bounds.items()
     }
-    parts = {share: factors[share] ** 2 * bound for share, bound in bounds.items()}
+    parts = {part: factors[part] ** 2 * bound for part, bound in bounds.items()}
     one = sum(parts.values()) + gradients
     match dataset.adjacency:
         case Adjacency.ADD_REMOVE:
             moved = one
         case Adjacency.SUBSTITUTE:
-            moved = 4 * one - 2 * parts[SQUARES]
+            moved = 4 * one - 2 * parts[Part.SQUARES]
         case _:
             assert_never(dataset.adjacency)
     return WideScale(
+        family=family,
         terms=size,
+        edges=aggregate.edges,
         expected=aggregate.expected,
         radius=radius,
         squares_radius=squares_radius,
-        means=factors[MEANS],
-        squares=factors[SQUARES],
-        turn=factors[TURN],
-        bend=factors[BEND],
+        means=factors[Part.MEANS],
+        squares=factors[Part.SQUARES],
+        totals=factors[Part.TOTALS],
+        turn=factors[Part.TURN],
+        bend=factors[Part.BEND],
         scores=math.isqrt(one // aggregate.squared_scores) if aggregate.held_out else 0,
         scored=scored_cells(aggregate, dataset=dataset),
         one=one,

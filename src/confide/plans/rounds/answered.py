@@ -1,4 +1,4 @@
-"""What the noisy answers of a logistic model say, whichever way it was fitted."""
+"""What the noisy answers of a logistic or hazard model say, whichever way it was fitted."""
 
 import math
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from confide.arrays import Floats
 from confide.plans.rounds.descent import walk
 from confide.plans.rounds.model_fit import ModelFit, fitted
 from confide.plans.rounds.wide import WideWalk, walk_widely
-from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import UNIT
+from confide.tables.aggregates.shapes import Fitted
 from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.schema import Dataset
 
@@ -23,7 +23,8 @@ class FoundModel:
 
     Attributes:
         model: Its coefficients.
-        theta: A mean score and how scores are spread, as the bins of scores are made from them.
+        theta: A mean score, or of hazards the log hazard of each interval where βᵀu is 0; and how
+            scores are spread, as the bins of scores are made from it.
         noise: Standard deviation of the noise of the sum of weights.
         scores: What counts of held-out patients are multiplied by; 0 where there are none.
         scored: How many counts there are.
@@ -37,7 +38,7 @@ class FoundModel:
 
 
 def told(
-    aggregate: DescentAggregate, answers: Sequence[int], *, sigma: float, dataset: Dataset
+    aggregate: Fitted, answers: Sequence[int], *, sigma: float, dataset: Dataset
 ) -> FoundModel:
     """Return what noisy answers of standard deviation ``sigma`` say."""
     if aggregate.wide:
@@ -45,7 +46,7 @@ def told(
         walked = walk_widely(wide, answers, sigma=sigma)
         return FoundModel(
             model=_predicting(walked),
-            theta=walked.score,
+            theta=np.concatenate([walked.levels, walked.score[1:]]),
             noise=sigma / (wide.means * UNIT),
             scores=wide.scores,
             scored=wide.scored,

@@ -1,0 +1,146 @@
+"""Centred and scaled terms of a model without whitening, and where it starts, by noisy answers.
+
+A logistic model starts at its marginal log odds; a hazard model at a rate for each interval of
+follow-up, of exits alone, drawn to one even rate by the part of their distance that is noise
+(:mod:`.marginal`).
+
+*Privacy:* functions of noisy answers.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.arrays import Floats
+from confide.plans.rounds.marginal import FEWEST, events_by_interval
+from confide.tables.aggregates.descent_terms import UNIT, Family
+from confide.tables.aggregates.wide_models.scale import WideScale
+
+_FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
+_RAREST = 0.005
+_LEAST_TRACE, _LEAST_LENGTH = 1 / 60, 0.02
+_MOST_LENGTH = 10.0  # of t over d
+_DIAGONAL = 2**10  # steps of D
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideLaw:
+    """Constants of a family; chosen on public cohorts together.
+
+    Attributes:
+        power: To which the noisy variance of a term is taken to scale it.
+        least: Variance that a term is taken to have at least.
+        clip: Of the residual times the row, over the root of the mean square of rows.
+        gain: How far the descent goes, by expected rows or events and μ.
+    """
+
+    power: float
+    least: float
+    clip: float
+    gain: float
+
+
+LAWS = {
+    Family.LOGISTIC: WideLaw(power=-0.25, least=0.01, clip=0.6, gain=0.12),
+    Family.HAZARD: WideLaw(power=-0.5, least=0.02, clip=0.9, gain=0.48),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideTerms:
+    """Centred and scaled terms z = (1, u)/C, as noisy answers tell them.
+
+    Attributes:
+        rows: Noisy number of rows.
+        usable: Whether that is enough to fit anything.
+        share: Noisy share of the rows with the outcome.
+        start: Log odds to start from, or of hazards log rates by interval, of the whole follow-up.
+        centre: m in 1/UNIT; shape (d,).
+        matrix: z = x·matrix, in 1/UNIT; shape (d + 1, d + 1).
+        variance: Noisy variance of each term; shape (d,).
+        length: t.
+        hazards: Whether patients are followed.
+    """
+
+    rows: float
+    usable: bool
+    share: float
+    start: Floats
+    centre: Floats
+    matrix: Floats
+    variance: Floats
+    length: float
+    hazards: bool
+
+    @property
+    def clip(self) -> float:
+        """C, as whole numbers have it."""
+        return UNIT / float(self.matrix[0, 0])
+
+    @property
+    def curve(self) -> float:
+        """Mean variance of an outcome of which the slopes are 0."""
+        return self.share if self.hazards else self.share * (1 - self.share)
+
+    @property
+    def usual(self) -> float:
+        """What a step takes that variance to be: of log odds the largest, whatever the share."""
+        return self.share if self.hazards else 1 / 4
+
+
+def wide_terms(first: Floats, squares: Floats, *, scale: WideScale, sigma: float) -> WideTerms:
+    """Return the terms that means say, and squares once they are known.
+
+    Args:
+        first: Means, and the outcome or exits, as they were answered.
+        squares: By term, or none yet.
+        scale: Of the answers.
+        sigma: Standard deviation of the noise of each.
+    """
+    law, d = LAWS[scale.family], scale.slopes
+    answered, noise = first[: scale.terms] / (scale.means * UNIT), sigma / (scale.means * UNIT)
+    rows = max(float(answered[0]), _FEWEST * noise)
+    centre = np.rint(np.clip(answered[1:] / rows, -1, 1) * UNIT)
+    matrix = UNIT * np.eye(scale.terms)
+    variance, length = np.ones(d), float(d)
+    if len(squares):
+        one = scale.squares * UNIT * rows
+        variance, blurred = np.clip(squares / one, -1, 1), sigma / one
+        trace = max(float(variance.sum()), d * _LEAST_TRACE)
+        whole = np.maximum(np.maximum(variance, 2 * blurred), law.least) * d / trace
+        diagonal = np.rint(whole**law.power * _DIAGONAL) / _DIAGONAL
+        length = max(float(diagonal**2 @ variance), _LEAST_LENGTH * d)
+        length = min(length, _MOST_LENGTH * d)
+        clip = law.clip * math.sqrt(1 + length)
+        matrix[0, 0] = np.rint(UNIT / clip)
+        matrix[1:, 1:] = np.diag(np.rint(UNIT * diagonal / clip))
+        matrix[0, 1:] = np.rint(-centre * diagonal / clip)
+    share, start, told = _start(first[scale.terms :], rows=rows, scale=scale, sigma=sigma)
+    return WideTerms(
+        rows=rows,
+        usable=bool(answered[0] > _FEWEST * noise) and told,
+        share=share,
+        start=start,
+        centre=centre,
+        matrix=matrix,
+        variance=variance,
+        length=length,
+        hazards=scale.hazards,
+    )
+
+
+def _start(
+    answered: Floats, *, rows: float, scale: WideScale, sigma: float
+) -> tuple[float, Floats, bool]:
+    """Return the share with the outcome, where to start, and whether there are enough events."""
+    if not scale.hazards:
+        having = float(answered[0]) / (scale.means * UNIT)
+        share = float(np.clip(having / rows, _RAREST, 1 - _RAREST))
+        return share, np.array([math.log(share / (1 - share))]), True
+    unit = scale.totals * UNIT
+    exits, noise = np.clip(answered / unit, -rows, 2 * rows), sigma / unit
+    events, spent = events_by_interval(exits, edges=scale.edges, rows=rows, noise=noise)
+    least = FEWEST * noise * math.sqrt(len(events))
+    share = float(np.clip(events.sum() / rows, _RAREST, 1 - _RAREST))
+    return share, np.log(events / spent), bool(exits[1::2].sum() > least)
