@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from confide.errors import ContractError
 from confide.jobs.federated.tolerance import Tolerance
 
+ALL = "all"
+"""Not a member, but everybody."""
+
 _KEY = re.compile(r"ed25519:[0-9a-f]{64}", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 
@@ -20,7 +23,7 @@ class Member:
     """One site, or the coordinator.
 
     Attributes:
-        name: Lower-case letters, digits and hyphens; public.
+        name: Lower-case letters, digits and hyphens, and not "all"; public.
         key: Its public key, "ed25519:" and 64 hexadecimal digits.
     """
 
@@ -28,7 +31,7 @@ class Member:
     key: str
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not _NAME.fullmatch(self.name) or self.name == ALL:
             raise ContractError(
                 f"Expected a member's name of letters, digits and hyphens, got {self.name!r}."
             )

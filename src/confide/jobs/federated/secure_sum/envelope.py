@@ -66,6 +66,12 @@ def signed_wire(envelope: Envelope, *, context: bytes, key: SigningKey) -> bytes
     return b"".join((head, envelope.body, key.sign(_signed(head, envelope.body))))
 
 
+def address_of(wire: bytes) -> tuple[Leg, int]:
+    """Return the step and the recipient that a message of our own names."""
+    _, _, leg, _, recipient, _ = _HEAD.unpack_from(wire)
+    return Leg(leg), recipient
+
+
 def opened_wire(wire: bytes, *, context: bytes, federation: Federation) -> Envelope:
     """Return a message that one member signed in this round.
 

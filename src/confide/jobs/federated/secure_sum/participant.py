@@ -69,6 +69,8 @@ Contribution: TypeAlias = Callable[[], NDArray[np.int64]]
 class Participant:
     """One site in one round.
 
+    ``expects`` is the step at which the coordinator is heard next; None before the round began.
+
     Args:
         terms: Of the round, as this site approved them.
         site: Its number.
@@ -97,7 +99,7 @@ class Participant:
         self._signing, self._used, self._contribution = key, used, contribution
         self._entropy = entropy
         self._answers: dict[bytes, bytes] = {}
-        self._expects: Leg | None = None
+        self.expects: Leg | None = None
         self._ended = ""
         self._private: tuple[X25519PrivateKey, ...] = ()
         """Of the key that seals shares, and of the key that makes masks."""
@@ -106,7 +108,7 @@ class Participant:
     @property
     def is_done(self) -> bool:
         """Whether the site has said all that it will say, or the round ended for it."""
-        return bool(self._ended) or self._expects is Leg.UNMASK
+        return bool(self._ended) or self.expects is Leg.UNMASK
 
     def begin(self) -> bytes:
         """Mark the round as used, and return the site's first message.
@@ -117,7 +119,7 @@ class Participant:
         self._used.use(run=self._terms.run, number=self._terms.number)
         self._private = (X25519PrivateKey.generate(), X25519PrivateKey.generate())
         self._own_keys = b"".join(key.public_key().public_bytes_raw() for key in self._private)
-        self._expects = Leg.KEYS
+        self.expects = Leg.KEYS
         return self._say(Leg.ADVERTISE, self._own_keys)
 
     def receive(self, wire: bytes) -> bytes:
@@ -151,9 +153,9 @@ class Participant:
     def _require_turn(self, envelope: Envelope) -> None:
         if envelope.sender != COORDINATOR or envelope.recipient not in (self.site, EVERYONE):
             raise MessageRefusedError("The message is not from the coordinator to this site.")
-        if self._expects is None or envelope.leg > self._expects:
+        if self.expects is None or envelope.leg > self.expects:
             raise MessageRefusedError("The message is early.")
-        if envelope.leg < self._expects:
+        if envelope.leg < self.expects:
             self._end("The coordinator said two things at one step.")
 
     def _end(self, reason: str) -> None:
@@ -185,7 +187,7 @@ class Participant:
             case _:
                 raise MessageRefusedError("The coordinator says nothing at this step.")
         answer = self._say(Leg(envelope.leg + 1), body)
-        self._expects = following
+        self.expects = following
         if following is Leg.UNMASK:
             self._forget()
         return answer

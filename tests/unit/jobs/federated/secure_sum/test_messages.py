@@ -174,6 +174,8 @@ def test_terms_are_checked():
     key = "ed25519:" + "0" * 64
     with pytest.raises(ContractError, match="letters, digits"):
         Member(name="St. Mary", key=key)
+    with pytest.raises(ContractError, match="letters, digits"):
+        Member(name="all", key=key)
     with pytest.raises(ContractError, match="hexadecimal"):
         Member(name="mary", key="ed25519:" + "0" * 63)
 
