@@ -19,7 +19,9 @@
     ├── LedgerUnreachableError (ConnectionError)  its database or its turn cannot be reached
     ├── EngineError (RuntimeError)            reading failed; names the class of failure, never data
     ├── ReleaseFailedError (RuntimeError)     after reading began: a constant text
-    └── VerificationError (ValueError)        a certificate or an output is not what it says
+    ├── VerificationError (ValueError)        a certificate or an output is not what it says
+    ├── MessageRefusedError (ValueError)      a message of a federation that is set aside
+    └── RoundAbortedError (RuntimeError)      a sum over sites ended without a result
 
 Errors raised before data are read are detailed and cost nothing.  After reading has begun there is
 one error, :class:`ReleaseFailedError`, whose text is constant.
@@ -213,3 +215,11 @@ class ReleaseFailedError(ConfideError, RuntimeError):
 
 class VerificationError(ConfideError, ValueError):
     """A certificate or an output is not what it says."""
+
+
+class MessageRefusedError(ConfideError, ValueError):
+    """A message between members of a federation is not what it has to be; it changed nothing."""
+
+
+class RoundAbortedError(ConfideError, RuntimeError):
+    """A sum over sites ended without a result; what was charged stays."""

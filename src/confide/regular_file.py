@@ -102,13 +102,38 @@ def shared_folder(path: Path) -> Iterator[int]:
     Raises:
         OSError: If it is no folder, a symbolic link to one, or another user's.
     """
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | _NEVER_WAITING)
-    try:
+    with folder_of_others(path) as folder:
         if os.fstat(folder).st_uid != os.geteuid():
             raise NotAFileError(f"{path.name} belongs to another user.")
         yield folder
+
+
+@contextmanager
+def folder_of_others(path: Path) -> Iterator[int]:
+    """Give the descriptor of a folder that somebody else may own and fill.
+
+    Raises:
+        OSError: If it is no folder, or a symbolic link to one.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | _NEVER_WAITING)
+    try:
+        yield folder
     finally:
         os.close(folder)
+
+
+def read_beside(name: str, *, folder: int, largest: int) -> bytes:
+    """Return the content of a regular file in such a folder; no symbolic link is followed.
+
+    Raises:
+        NotAFileError: If it is no regular file, or holds more than ``largest`` bytes.
+        OSError: If it is missing or cannot be read.
+    """
+    with os.fdopen(descriptor(Path(name), shared_folder=folder), "rb") as file:
+        _refuse_size(os.fstat(file.fileno()).st_size, name=name, largest=largest)
+        content = file.read(largest + 1)
+    _refuse_size(len(content), name=name, largest=largest)
+    return content
 
 
 @contextmanager
@@ -186,7 +211,16 @@ def create_text(path: Path, text: str) -> None:
     Raises:
         FileExistsError: If anything stands there.
     """
-    _create(path, text.encode("utf-8"), opened=lambda part: _public(part, os.O_EXCL))
+    create_bytes(path, text.encode("utf-8"))
+
+
+def create_bytes(path: Path, content: bytes) -> None:
+    """Write a file whose content is public, where nothing stands; whole, or not at all.
+
+    Raises:
+        FileExistsError: If anything stands there.
+    """
+    _create(path, content, opened=lambda part: _public(part, os.O_EXCL))
 
 
 def _public(path: Path, flags: int) -> int:

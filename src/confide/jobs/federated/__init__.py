@@ -1,0 +1,1 @@
+"""Sites that may not pool records: sums that nobody sees the parts of."""

@@ -1,0 +1,1 @@
+"""What carries messages between members of a federation."""
