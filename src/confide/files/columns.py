@@ -23,6 +23,7 @@ from confide.files.public.public_table import public_table
 from confide.files.texts import Bound, Counting, Positive, Section, beside
 from confide.files.units import UnitsSection, read_codes, read_units
 from confide.public_csv import csv_lines
+from confide.tables.dialect import Dialect, Quote, Separator, Thousands
 from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
@@ -62,6 +63,26 @@ class ColumnSection(Section):
     source: str = ""
 
 
+class DialectSection(Section):
+    """How the CSV files of a table are written."""
+
+    separator: Separator | None = None
+    quote: Quote = Quote.DOUBLE
+    decimal: Literal[".", ","] = "."
+    thousands: Thousands = Thousands.NONE
+    dates: str | list[str] = Field(default_factory=list)
+
+    def read(self) -> Dialect:
+        """Return the dialect that it declares."""
+        return Dialect(
+            separator=self.separator,
+            quote=self.quote,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            dates=(self.dates,) if isinstance(self.dates, str) else tuple(self.dates),
+        )
+
+
 class TableSection(Section):
     """One declared table."""
 
@@ -74,6 +95,7 @@ class TableSection(Section):
     without: dict[str, list[str]] = Field(default_factory=dict)
     usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
     encoding: Encoding = Encoding.UTF_8
+    dialect: DialectSection = Field(default_factory=DialectSection)
     query: str = ""
     columns: dict[str, ColumnSection]
 
@@ -160,6 +182,7 @@ def read_table(name: str, section: TableSection) -> Table:
         without=read_codes(section.without),
         usual_rows=_shares(section.usual_rows),
         encoding=section.encoding,
+        dialect=section.dialect.read(),
         query=section.query.strip(),
     )
 

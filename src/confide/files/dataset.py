@@ -3,6 +3,7 @@
 See docs/reference/dataset.md; the JSON Schema is generated from the models here.
 """
 
+import enum
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,13 @@ class AboutSection(Section):
     snapshot: str
 
 
+class Checking(enum.Enum):
+    """Whether a source has to be checked by its steward before anything is charged."""
+
+    AS_YOU_LIKE = "as-you-like"
+    REQUIRED = "required"
+
+
 class SourceSection(Section):
     """Where the data are, and what the engine may use."""
 
@@ -65,6 +73,7 @@ class SourceSection(Section):
     version: str = ""
     memory_limit: str = "2GB"
     threads: Counting = 2
+    checked: Checking = Checking.AS_YOU_LIKE
 
 
 class ProtectsSection(Section):
@@ -126,6 +135,7 @@ class DeclaredDataset:
         ledger: Where the budget is kept.
         anchor: File of signed heads; None for the one in the workspace folder.
         policy: What the file under ``policy`` says; None where there are ``caps``.
+        checked: Whether `confide check` has to end before anything is charged.
         releases_a_year: How many releases are to fit into a year of a mixed ledger.
         orders: In which its mixed ledger counts, where that is open; it keeps them for life.
     """
@@ -142,6 +152,7 @@ class DeclaredDataset:
     ledger: Place = field(default_factory=SQLitePlace)
     anchor: Path | None = None
     policy: Policy | None = None
+    checked: Checking = Checking.AS_YOU_LIKE
     releases_a_year: int | None = None
     orders: Mixed | None = None
 
@@ -276,6 +287,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         base=path.parent,
         memory_limit=file.source.memory_limit,
         threads=file.source.threads,
+        checked=file.source.checked,
         shapes=shape_files(file.spines, path=path),
         ledger=read_place(file.ledger),
         anchor=read_anchor(file.ledger, base=path.parent),

@@ -23,6 +23,7 @@ from confide.release.site.incidents import log_incident
 from confide.release.site.rotation import signing_key
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
+from confide.service.releasing.release import require_checked
 from confide.workspace import Workspace
 
 
@@ -146,6 +147,7 @@ def _certified(
     progress: Callable[[str], None],
 ) -> JobRelease:
     """Take the passage, commit to the snapshot, certify."""
+    require_checked(ws.site)
     folder = ws.declared.base / WORKSPACE
     with Snapshot(state=ws.engine().state, folder=folder) as snapshot:
         try:

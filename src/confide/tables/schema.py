@@ -21,6 +21,7 @@ from confide.privacy.individual import PatientCap
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.by_code import Accepted, Units
+from confide.tables.dialect import AS_USUAL, Dialect
 from confide.tables.encoding import Encoding
 from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
@@ -231,6 +232,7 @@ class Table:
         usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
             planning, and enforced by nothing.
         encoding: Of its text files.
+        dialect: Of its text files.
         query: SELECT over one table of the source, of which the columns are; "" reads ``source``.
     """
 
@@ -246,6 +248,7 @@ class Table:
     usual_rows: tuple[tuple[int, Fraction], ...] = ()
     encoding: Encoding = Encoding.UTF_8
     query: str = ""
+    dialect: Dialect = AS_USUAL
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:

@@ -1,6 +1,7 @@
 """What the stages of a delivery are called."""
 
 STAGES = {
+    "unchecked": "Nobody checked the source as it is: confide check says what cannot be read",
     "check": "Checking the study against the source's schema",
     "charge": "Asking the ledger",
     "read": "Reading and bounding",

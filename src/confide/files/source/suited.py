@@ -1,4 +1,4 @@
-"""What tables may say that suits some sources alone: an encoding, a query and its length.
+"""What tables may say that suits some sources alone: encoding, dialect, a query and its length.
 
 What a query may say is known where SQL is: :mod:`confide.rows.sources.row_query`.
 """
@@ -6,6 +6,7 @@ What a query may say is known where SQL is: :mod:`confide.rows.sources.row_query
 from collections.abc import Iterable
 
 from confide.errors import ContractError
+from confide.tables.dialect import AS_USUAL
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
@@ -15,7 +16,7 @@ MOST_CHARACTERS = 10_000
 
 
 def require_suited(tables: Iterable[Table], *, source: Source) -> None:
-    """Refuse an encoding where no file is text, a query where no DuckDB file is, and a long one.
+    """Refuse encoding and dialect where no file is text, and a query of no DuckDB file or too long.
 
     Raises:
         ContractError: Then.
@@ -27,6 +28,12 @@ def require_suited(tables: Iterable[Table], *, source: Source) -> None:
                 f"Table {table.name!r}: only CSV files have an encoding, and the source is "
                 f"{source.kind.value}.",
                 hint="Leave `encoding` out.",
+            )
+        if table.dialect != AS_USUAL and not text:
+            raise ContractError(
+                f"Table {table.name!r}: only CSV files have a dialect, and the source is "
+                f"{source.kind.value}.",
+                hint="Leave `dialect` out.",
             )
         if not table.query:
             continue

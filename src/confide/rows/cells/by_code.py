@@ -63,7 +63,7 @@ def source_rows(
         return there
     worded = {each.source for each in (*table.conditions, *table.without)}
     worded |= {c.source for c in table.columns if judged or c.absent or c.kind in _OF_TEXT}
-    dated = {column.source for column in table.columns if column.kind is Kind.DATE}
+    dated = [located.of(column) for column in table.columns if column.kind is Kind.DATE]
     worked_out = [
         named(text(cell(each), physical=each.physical), f"{_AS_TEXT}{each.name}")
         for each in _each_once(located.columns[name] for name in worded)
@@ -71,7 +71,7 @@ def source_rows(
     ]
     worked_out += [
         named(date_of_text(cell(each)), f"{_AS_DATE}{each.name}")
-        for each in _each_once(located.columns[name] for name in dated)
+        for each in _each_once(dated)
         if each.physical is Physical.TEXT
     ]
     rows = select(*(named(cell_of(each), f"{_SAFE}{each.name}") for each in read), of=there)
@@ -117,6 +117,11 @@ def is_blank(column: Column, *, located: Located) -> exp.Expr:
     found = located.columns[column.source]
     empty = missing(_word(found))
     return some(_is_absent(column, located=located), empty) if column.absent else empty
+
+
+def word_of(column: Column, *, located: Located) -> exp.Expr:
+    """Return the cell of a declared column as it is written, of rows that are judged."""
+    return _word(located.columns[column.source])
 
 
 def conditions(table: Table, *, located: Located) -> list[exp.Expr]:

@@ -118,12 +118,14 @@ class Located:
         columns: Columns of the source, by the name that the data set declares for them.
         lines: All records of its files, of which some may be no rows; None where all are.
         numbers: Columns that are read in place of others where a number is asked for.
+        dates: The same where a date is.
     """
 
     relation: exp.Table
     columns: Mapping[str, Found]
     lines: exp.Table | None = None
     numbers: Mapping[str, Found] = field(default_factory=dict)
+    dates: Mapping[str, Found] = field(default_factory=dict)
 
     def of(self, column: Column) -> Found:
         """Return the column of the source that a declared one has its value of.
@@ -131,7 +133,8 @@ class Located:
         What is asked of its text (codes, or whether it is there) is ``columns[column.source]``.
         """
         found = self.columns[column.source]
-        return self.numbers.get(column.source, found) if column.kind is Kind.NUMBER else found
+        instead = {Kind.NUMBER: self.numbers, Kind.DATE: self.dates}.get(column.kind, {})
+        return instead.get(column.source, found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,17 +71,21 @@ def found_layout(
             continue
         if opened.fold_case:
             columns = {**{name.lower(): found for name, found in columns.items()}, **columns}
-        of_numbers = opened.numbers.get(table.name, {})
+        instead = {*scan.numbers.values(), *scan.dates.values()}
         tables[table.name] = Located(
             relation=relation,
-            columns=columns,
+            columns={name: found for name, found in columns.items() if found.name not in instead},
             lines=scan.lines,
-            numbers={
-                name: columns[other] for name, other in of_numbers.items() if other in columns
-            },
+            numbers=_read_instead({**opened.numbers.get(table.name, {}), **scan.numbers}, columns),
+            dates=_read_instead(scan.dates, columns),
         )
     ids = ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
+
+
+def _read_instead(those: Mapping[str, str], columns: Mapping[str, Found]) -> dict[str, Found]:
+    """Return the columns that are read instead of others, by the names of those."""
+    return {name: columns[other] for name, other in those.items() if other in columns}
 
 
 def _of_bases(dataset: Dataset, *, queries: Mapping[str, RowQuery]) -> Dataset:

@@ -1,10 +1,12 @@
 """CSV and TSV files: every column is read as text, under the names of the header.
 
 A reader that guesses types, separators or quotes from the rows lets one patient's row decide how
-everyone's rows are read, so nothing is guessed: the declared encoding, comma (tab for .tsv), double
-quotes, and one header line.  Declared columns are parsed cell by cell later.  A row with too few or
-too many fields is left out by itself, and disturbs no other row; nor do stray quotes or carriage
-returns, nor bytes that are no text, which :mod:`.text_files` replaces.  The empty cell is NULL.
+everyone's rows are read, so nothing is guessed: the declared encoding and dialect, or comma (tab
+for .tsv) and double quotes, and one header line. Declared columns are parsed cell by cell later;
+where a dialect writes numbers or dates otherwise, a column beside holds them in usual spelling. A
+row with too few or too many fields is left out by itself, and disturbs no other row; nor do stray
+quotes or carriage returns, nor bytes that are no text, which :mod:`.text_files` replaces. The empty
+cell is NULL.
 
 A reader that is strict about fields stops at a stray carriage return, and one that is not takes the
 first fields of a longer row, in which a comma too many shifted every value.  So one column more
@@ -27,12 +29,15 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.cells.build import named, own, select
+from confide.rows.cells.as_written import plain_date, plain_number
+from confide.rows.cells.build import STAR, aliased, named, own, select
 from confide.rows.sources.header import LONGEST_LINE, header, separator
 from confide.rows.sources.opened import Scan
 from confide.tables.encoding import UNREADABLE
-from confide.tables.schema import Table
+from confide.tables.schema import Kind, Table
 
+_OTHERWISE = "\x01as a "
+"""Before the name of a column: one of ours beside it, in usual spelling."""
 _ABSENT = "\x01absent\x01"
 """What a cell that is not there reads as; a patient who writes it leaves out that row of theirs."""
 
@@ -48,7 +53,7 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
     Raises:
         ContractError: If a header is missing, repeats a name, or differs between part files.
     """
-    if len({separator(part) for part in parts}) > 1:
+    if len({separator(part, dialect=table.dialect) for part in parts}) > 1:
         raise ContractError(
             f"Table {table.name!r}: its part files are both .csv and .tsv.",
             hint="Write all parts with one separator.",
@@ -72,9 +77,9 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
         "auto_detect": exp.false(),
         "columns": columns,
         "header": exp.true(),
-        "delim": exp.Literal.string(separator(parts[0])),
-        "quote": exp.Literal.string('"'),
-        "escape": exp.Literal.string('"'),
+        "delim": exp.Literal.string(separator(parts[0], dialect=table.dialect)),
+        "quote": exp.Literal.string(table.dialect.quote.sign),
+        "escape": exp.Literal.string(table.dialect.quote.sign),
         "hive_partitioning": exp.false(),  # the name of a folder is no column
         "ignore_errors": exp.true(),  # row by row
         "strict_mode": exp.false(),  # else a stray carriage return stops every release
@@ -90,13 +95,43 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
         for name, value in options.items()
     ]
     read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
+    numbers, dates, made = _otherwise(table, header=names)
+    relation = _whole_rows(read, header=names, surplus=surplus)
     return Scan(
-        relation=_whole_rows(read, header=names, surplus=surplus),
+        relation=_with(relation, made) if made else relation,
+        numbers=numbers,
+        dates=dates,
+        dialect=table.dialect,
         lines=_lines(read, surplus=surplus),
         broken=UNREADABLE,
         parts=parts,
         encoding=table.encoding,
     )
+
+
+def _otherwise(
+    table: Table, *, header: tuple[str, ...]
+) -> tuple[dict[str, str], dict[str, str], list[exp.Expr]]:
+    """Return which columns are read where numbers and dates are, by declared name; and these."""
+    numbers: dict[str, str] = {}
+    dates: dict[str, str] = {}
+    made: dict[str, exp.Expr] = {}
+    names = {**{name.lower(): name for name in header}, **{name: name for name in header}}
+    for column in table.columns:
+        name = names.get(column.source, names.get(column.source.lower(), ""))
+        if not name:
+            continue
+        if column.kind is Kind.NUMBER and not table.dialect.plain_numbers:
+            numbers[column.source] = other = f"{_OTHERWISE}number {name}"
+            made[other] = plain_number(own(name), dialect=table.dialect)
+        elif column.kind is Kind.DATE and table.dialect.dates:
+            dates[column.source] = other = f"{_OTHERWISE}date {name}"
+            made[other] = plain_date(own(name), dialect=table.dialect)
+    return numbers, dates, [named(value, name) for name, value in made.items()]
+
+
+def _with(rows: exp.Table, made: list[exp.Expr]) -> exp.Table:
+    return exp.Table(this=exp.Paren(this=select(STAR, *made, of=aliased(rows, "w"))))
 
 
 def _whole_rows(read: exp.Table, *, header: tuple[str, ...], surplus: str) -> exp.Table:

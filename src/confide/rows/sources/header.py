@@ -10,14 +10,18 @@ import codecs
 import contextlib
 import csv
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from confide.errors import ContractError
 from confide.regular_file import reading
 from confide.rows.cells.layout import plain_name
+from confide.tables.dialect import Dialect
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 
@@ -32,17 +36,19 @@ _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 _BETWEEN = "[;\t|,]"
 _IS_THERE_ONE = (
     f"Does it have a header? {_NAMES} Between fields stand commas, in .tsv tabs; write "
-    "`from: <name in the data>` for a column that is called otherwise there."
+    "`from: <name in the data>` for a column that is called otherwise there, "
+    "and `dialect` or `encoding` of the table where the file is written otherwise."
 )
 _AGAIN = (
-    "Write the file again with commas, for instance in Python: "
-    'pandas.read_csv(FILE, sep="{other}", dtype=str, keep_default_na=False)'
-    ".to_csv(NEW, index=False). Numbers have a point: 6,5 is read as missing."
+    "Declare it of the table, dialect: {{separator: {other}}}, and where numbers are written 6,5 "
+    'decimal: "," too: with a point declared they are read as missing.'
 )
 
 
-def separator(path: Path) -> str:
-    """Return what stands between the fields of a file: a tab in .tsv, else a comma."""
+def separator(path: Path, *, dialect: Dialect) -> str:
+    """Return what stands between the fields of a file: as declared, else a tab in .tsv, a comma."""
+    if dialect.separator is not None:
+        return dialect.separator.sign
     return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
@@ -58,16 +64,18 @@ def header(path: Path, *, table: Table, declared: Collection[str]) -> tuple[str,
         ContractError: If they cannot be read, one is missing, or two are the same.
     """
     names: list[str] = []
-    lines = _first_lines(path)
+    lines = _first_lines(path, encoding=table.encoding)
+    encoding = Encoding.UTF_8 if table.encoding is Encoding.UTF_16 else table.encoding
+    reader = _Fields(sign=separator(path, dialect=table.dialect), quote=table.dialect.quote.sign)
     if not lines:
         why, hint = "cannot be read", "Is it whole, and packed as its ending says?"
-    elif not is_header(_pieces(lines[-1], path=path, encoding=table.encoding), declared=declared):
+    elif not is_header(_pieces(lines[-1], reader=reader, encoding=encoding), declared=declared):
         why, hint = "has a first line that names no declared column", _IS_THERE_ONE
     else:
-        line, why, hint = _decoded(lines[0], encoding=table.encoding)
+        line, why, hint = _decoded(lines[0], encoding=encoding)
         if not why:
-            names = _names(line, path=path)
-            why, hint = _fault(names, path=path)
+            names = reader.names(line)
+            why, hint = _fault(names, ours=reader.sign)
     if why:
         raise ContractError(f"Table {table.name!r}: {path.name!r} {why}.", hint=hint)
     return tuple(names)
@@ -84,14 +92,32 @@ def _told(name: str) -> tuple[str, ...]:
     return tuple(filter(None, (name.lower(), plain_name(name))))
 
 
-def _first_lines(path: Path) -> tuple[bytes, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fields:
+    """How the fields of a line are told apart."""
+
+    sign: str
+    quote: str
+
+    def names(self, line: str) -> list[str]:
+        """Return the fields of a line; none if it has no such form."""
+        with contextlib.suppress(csv.Error):
+            if not self.quote:
+                return next(csv.reader([line], delimiter=self.sign, quoting=csv.QUOTE_NONE), [])
+            return next(csv.reader([line], delimiter=self.sign, quotechar=self.quote), [])
+        return []
+
+
+def _first_lines(path: Path, *, encoding: Encoding) -> tuple[bytes, ...]:
     """Return the first line, and the one that may be the header: after blank ones and sep=.
 
-    None if they cannot be read.
+    None if they cannot be read.  Of UTF-16 they come as UTF-8.
     """
     try:
         with reading(path) as file:
-            packed = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            packed: Any = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            if encoding is Encoding.UTF_16:
+                packed = io.BytesIO(_as_utf8(packed.read(LONGEST_LINE)))
             first = line = packed.readline(LONGEST_LINE)
             for _ in range(_BEFORE):
                 if not line or _line(line, encoding="latin-1"):
@@ -100,6 +126,39 @@ def _first_lines(path: Path) -> tuple[bytes, ...]:
     except (OSError, EOFError, zlib.error):
         return ()
     return first, line
+
+
+def _as_utf8(raw: bytes) -> bytes:
+    decoder = utf16_decoder()
+    return decoder.decode(raw).encode("utf-8")
+
+
+def utf16_decoder() -> codecs.IncrementalDecoder:
+    """Return what decodes UTF-16 unit by unit: by its mark, and without one the lower byte first.
+
+    A unit that is no character becomes U+FFFD, and so does half of one.
+    """
+    return _ByMark(errors="replace")
+
+
+class _ByMark(codecs.BufferedIncrementalDecoder):
+    """UTF-16 of either order."""
+
+    def __init__(self, errors: str) -> None:
+        super().__init__(errors)
+        self._decode: Any = None
+
+    def _buffer_decode(self, octets: Any, errors: str, final: bool) -> tuple[str, int]:
+        passed = 0
+        octets = bytes(octets)
+        if self._decode is None:
+            if len(octets) < 2 and not final:
+                return "", 0
+            upper = octets.startswith(codecs.BOM_UTF16_BE)
+            self._decode = codecs.utf_16_be_decode if upper else codecs.utf_16_le_decode
+            passed = 2 if octets.startswith(_UTF16) else 0
+        text, used = self._decode(octets[passed:], errors, final)
+        return text, used + passed
 
 
 def _line(raw: bytes, *, encoding: str) -> str:
@@ -114,26 +173,19 @@ def _line(raw: bytes, *, encoding: str) -> str:
     return next((line for line in lines if line and not line.lower().startswith(_SEP)), "")
 
 
-def _pieces(raw: bytes, *, path: Path, encoding: Encoding) -> list[str]:
+def _pieces(raw: bytes, *, reader: _Fields, encoding: Encoding) -> list[str]:
     """Return what may be names in a line, also where it is encoded or separated as elsewhere."""
     pieces: list[str] = []
     for each in dict.fromkeys((encoding, Encoding.UTF_8, Encoding.LATIN_1)):
-        names = _names(_line(raw, encoding=each.value), path=path)
+        names = reader.names(_line(raw, encoding=each.value))
         pieces += names if len(names) != 1 else re.split(_BETWEEN, names[0])
     return pieces
-
-
-def _names(line: str, *, path: Path) -> list[str]:
-    """Return the fields of a line; none if it has no such form."""
-    with contextlib.suppress(csv.Error):
-        return next(csv.reader([line], delimiter=separator(path)), [])
-    return []
 
 
 def _decoded(raw: bytes, *, encoding: Encoding) -> tuple[str, str, str]:
     """Return the first line of a file that has a header; or why it is none, and what helps."""
     if raw.startswith(_UTF16) or b"\0" in raw:
-        return "", "is in UTF-16, or no text", "Write it as UTF-8: iconv -f UTF-16 -t UTF-8 OLD"
+        return "", "is in UTF-16, or no text", "Declare `encoding: utf-16` of the table."
     if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
         return "", "has no end of its first line", _NAMES
     text, is_utf8 = None, encoding is Encoding.UTF_8
@@ -164,10 +216,10 @@ def _form(line: str) -> tuple[str, str]:
     return "", ""
 
 
-def _fault(names: list[str], *, path: Path) -> tuple[str, str]:
+def _fault(names: list[str], *, ours: str) -> tuple[str, str]:
     """Return what is wrong with names that are known to be some; empty for nothing."""
     if len(names) == 1 and names[0]:
-        return _other_separator(names[0], path=path)
+        return _other_separator(names[0], ours=ours)
     if "" in names:
         return _unnamed(names)
     folded = [name.lower() for name in names]
@@ -198,15 +250,14 @@ def _unnamed(names: list[str]) -> tuple[str, str]:
     return f"has no name for column {place} of {len(names)}", _NAMES
 
 
-def _other_separator(name: str, *, path: Path) -> tuple[str, str]:
+def _other_separator(name: str, *, ours: str) -> tuple[str, str]:
     """Say that a first line of one name holds what separates fields elsewhere."""
-    ours = separator(path)
     for other, called in _OTHERS.items():
         if other != ours and other in name:
-            again = _AGAIN.format(other=other)
+            again = _AGAIN.format(other={"\t": "tab", "|": "bar"}.get(other, f'"{other}"'))
             why = f"has a header of one column with {called} in it"
             return (
-                f"{why}: fields are separated by {_OTHERS[ours]}, and no other separator is read",
-                {"\t": "Name it .tsv.", ",": "Name it .csv."}.get(other, again),
+                f"{why}: fields are separated by {_OTHERS[ours]}, unless another sign is declared",
+                {"\t": f"Name it .tsv. {again}", ",": f"Name it .csv. {again}"}.get(other, again),
             )
     return "", ""

@@ -19,9 +19,24 @@ from codecs import BOM_UTF8
 from typing import Final
 
 from confide.rows.sources.header import LONGEST_LINE
+from confide.tables.dialect import USUAL_QUOTE
 
 LONGEST_CELL: Final = 2 * LONGEST_LINE
-_QUOTE = b'"'
+
+
+def quoted_cells(separator: str, *, quote: str) -> "QuotedCells | NoQuotes":
+    """Return the quoted cells of a file; of one without quotes, none."""
+    return QuotedCells(separator, quote=quote) if quote else NoQuotes()
+
+
+class NoQuotes:
+    """A file in which a quote is a character like others, so that each line is a row."""
+
+    cut: Final = False
+
+    def shortened(self, chunk: bytes) -> bytes:
+        """Return the next chunk as it is: the engine passes over lines that are too long."""
+        return chunk
 
 
 class QuotedCells:
@@ -29,19 +44,21 @@ class QuotedCells:
 
     Args:
         separator: What stands between its fields.
+        quote: What stands around a field.
 
     Attributes:
         cut: Whether a cell was.
     """
 
-    def __init__(self, separator: str) -> None:
+    def __init__(self, separator: str, *, quote: str = USUAL_QUOTE) -> None:
         self._ends = f"{separator}\n\r".encode()
+        self._quote = q = quote.encode()
         ends = re.escape(self._ends)
-        closed = rb'[^"%b]*+' % ends
-        rest = rb'%b(?:"[^"]*+"%b)*+(?=[%b])' % (closed, closed, ends)
-        opened = rb'[^"]*+"%b' % rest
+        closed = rb"[^%b%b]*+" % (q, ends)
+        rest = rb"%b(?:%b[^%b]*+%b%b)*+(?=[%b])" % (closed, q, q, q, closed, ends)
+        opened = rb"[^%b]*+%b%b" % (q, q, rest)
         self._rest = {True: re.compile(rest), False: re.compile(opened)}
-        self._cells = re.compile(rb'%b(?:[%b] ?"%b)*+' % (opened, ends, opened))
+        self._cells = re.compile(rb"%b(?:[%b] ?%b%b)*+" % (opened, ends, q, opened))
         self._before = b""
         self._open = self._closed = False
         self._length = 0
@@ -67,12 +84,12 @@ class QuotedCells:
         self.cut |= over
         end = self._rest[self._closed].match(chunk)
         if end is not None:
-            closing = b"" if self._kept_closed else _QUOTE
+            closing = b"" if self._kept_closed else self._quote
             self._open = False
             self._follow(chunk, begin=end.end())
             return closing + chunk[end.end() :] if over else chunk
         self._length += len(chunk)
-        self._closed ^= bool(chunk.count(_QUOTE) % 2)
+        self._closed ^= bool(chunk.count(self._quote) % 2)
         if over:
             return b""
         self._kept_closed = self._closed
@@ -80,7 +97,7 @@ class QuotedCells:
 
     def _follow(self, chunk: bytes, *, begin: int) -> None:
         """Find the cell that a chunk ends in, from a place of it that is in none."""
-        place = chunk.find(_QUOTE, self._passed(chunk, begin=begin))
+        place = chunk.find(self._quote, self._passed(chunk, begin=begin))
         while place >= 0:
             after = place + 1
             if self._opens(chunk, place):
@@ -89,7 +106,7 @@ class QuotedCells:
                     self._begin(chunk[place:])
                     return
                 after = cells.end()
-            place = chunk.find(_QUOTE, after)
+            place = chunk.find(self._quote, after)
         self._before = (self._before + chunk[-2:])[-2:]
 
     def _passed(self, chunk: bytes, *, begin: int) -> int:
@@ -100,7 +117,7 @@ class QuotedCells:
         import numpy as np
 
         octets = np.frombuffer(chunk, np.uint8)
-        quotes = np.flatnonzero(octets[begin:] == ord(_QUOTE)) + begin
+        quotes = np.flatnonzero(octets[begin:] == ord(self._quote)) + begin
         opening, closing = quotes[: len(quotes) // 2 * 2].reshape(-1, 2).T
         ends = np.isin(np.arange(256), list(self._ends))
         doubled = np.append(False, closing[:-1] + 1 == opening[1:])
@@ -115,7 +132,7 @@ class QuotedCells:
 
     def _begin(self, cell: bytes) -> None:
         self._open, self._length = True, len(cell)
-        self._closed = self._kept_closed = cell.count(_QUOTE) % 2 == 0
+        self._closed = self._kept_closed = cell.count(self._quote) % 2 == 0
 
     def _opens(self, chunk: bytes, place: int) -> bool:
         """Return whether a quote in no cell stands at the beginning of one."""

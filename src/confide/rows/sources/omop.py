@@ -25,6 +25,7 @@ from confide.rows.sources.opened import Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.clinical_units import analyte, clinical_units, conversion
+from confide.tables.dialect import AS_USUAL
 from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
@@ -131,6 +132,11 @@ def _refuse_encoding(table: Table) -> None:
         raise ContractError(
             f"Table {table.name!r}: only CSV files have an encoding, and it lies in none.",
             hint="Leave `encoding` out.",
+        )
+    if table.dialect != AS_USUAL:
+        raise ContractError(
+            f"Table {table.name!r}: only CSV files have a dialect, and it lies in none.",
+            hint="Leave `dialect` out.",
         )
 
 

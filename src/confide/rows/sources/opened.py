@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from confide.rows.sources.fingerprint import SourceState
+from confide.tables.dialect import AS_USUAL, Dialect
 from confide.tables.encoding import Encoding
 
 Found: TypeAlias = Mapping[str, tuple[tuple[Path, ...], ...]]
@@ -32,6 +33,9 @@ class Scan:
         lines: All records of the files, of which some may be no rows; None where all are.
         parts: Its files, where they are text.
         encoding: Of that text.
+        dialect: Of that text.
+        numbers: Columns that are another one where a number is read of them, and which.
+        dates: The same where a date is read.
     """
 
     relation: exp.Table
@@ -41,6 +45,9 @@ class Scan:
     lines: exp.Table | None = None
     parts: tuple[Path, ...] = ()
     encoding: Encoding = Encoding.UTF_8
+    dialect: Dialect = AS_USUAL
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    dates: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,13 @@ gone through in chunks; where it is not UTF-8 already, or has a cell that is lon
 can pass over (:mod:`.long_cells`), a copy that is takes the place of the link.  Bytes are decoded
 as declared; those that cannot be become U+FFFD.
 
-*Lemma* (nobody else's row).  Each cell of the copy is a function of the bytes of that cell.  In
-every :class:`~confide.tables.encoding.Encoding` an ASCII byte stands for itself and is part of no
-other character.  A decoder meets it as itself even where a character was begun, which ends as
-U+FFFD before it, and knows nothing afterwards of what came before [Uni, sec. 3.9].  So commas,
-tabs, quotes and line ends of the copy are those of the file, in the same order, and what lies
-between two of them is decoded alone.  Where chunks end changes nothing: the decoder is incremental.
+*Lemma* (nobody else's row). Each cell of the copy is a function of the bytes of that cell. In every
+:class:`~confide.tables.encoding.Encoding` (of UTF-16 read "unit" for "byte") an ASCII byte stands
+for itself and is part of no other character. A decoder meets it as itself even where a character
+was begun, which ends as U+FFFD before it, and knows nothing afterwards of what came before [Uni,
+sec. 3.9]. So commas, tabs, quotes and line ends of the copy are those of the file, in the same
+order, and what lies between two of them is decoded alone. Where chunks end changes nothing: the
+decoder is incremental.
 
 *Privacy:* whether there is a copy depends on everybody's bytes, and decides where rows are read
 from, never what they are.  It is found out when rows are read, hence after the charge, and what
@@ -39,9 +40,10 @@ from sqlglot import exp
 from confide.errors import ContractError, EngineError
 from confide.regular_file import descriptor, reading
 from confide.rows.sources.fingerprint import SourceState, fingerprints
-from confide.rows.sources.header import separator
-from confide.rows.sources.long_cells import QuotedCells
+from confide.rows.sources.header import separator, utf16_decoder
+from confide.rows.sources.long_cells import quoted_cells
 from confide.rows.sources.opened import PATTERN, Opened, Scan
+from confide.tables.dialect import Dialect
 from confide.tables.encoding import Encoding
 
 CHUNK, ERRORS = 2**20, "replace"
@@ -54,6 +56,7 @@ class _Text:
 
     file: Path
     encoding: Encoding
+    dialect: Dialect
     link: Path
 
     @property
@@ -67,7 +70,7 @@ class TextFiles:
 
     def __init__(self, folder: Path, *, state: SourceState) -> None:
         self._folder, self._state = folder, state
-        self._texts: dict[tuple[Path, Encoding], _Text] = {}
+        self._texts: dict[tuple[Path, Encoding, Dialect], _Text] = {}
         self._settled: set[Path] = set()
         self._one_at_a_time = threading.Lock()
 
@@ -102,12 +105,12 @@ class TextFiles:
     def _scan(self, scan: Scan) -> Scan:
         if not scan.parts:
             return scan
-        links = [self._link(part, scan.encoding) for part in scan.parts]
+        links = [self._link(part, scan.encoding, scan.dialect) for part in scan.parts]
         lines = None if scan.lines is None else _reading(scan.lines, links)
         return replace(scan, relation=_reading(scan.relation, links), lines=lines)
 
-    def _link(self, file: Path, encoding: Encoding) -> Path:
-        key = (file, encoding)
+    def _link(self, file: Path, encoding: Encoding, dialect: Dialect) -> Path:
+        key = (file, encoding, dialect)
         if key not in self._texts:
             ending = ".gz" if file.suffix == ".gz" else ".csv"
             link = self._folder / f"text{len(self._texts)}{ending}"
@@ -120,7 +123,7 @@ class TextFiles:
                     "The temporary folder cannot hold links, or has *, ? or [ in its path.",
                     hint="Set TMPDIR to a folder of a local disk.",
                 )
-            self._texts[key] = _Text(file=file, encoding=encoding, link=link)
+            self._texts[key] = _Text(file=file, encoding=encoding, dialect=dialect, link=link)
         return self._texts[key].link
 
 
@@ -161,8 +164,10 @@ def _settle(text: _Text) -> None:
 
 def _is_readable(text: _Text) -> bool:
     """Return whether a file has no cell that is too long, and its bytes say the same as UTF-8."""
+    if text.encoding is Encoding.UTF_16:
+        return False
     decoder = codecs.getincrementaldecoder(Encoding.UTF_8.value)()
-    cells = QuotedCells(separator(text.file))
+    cells = quoted_cells(separator(text.file, dialect=text.dialect), quote=text.dialect.quote.sign)
     begun = False
     for chunk in _chunks(text):
         cells.shortened(chunk)
@@ -181,18 +186,27 @@ def _is_readable(text: _Text) -> bool:
 
 
 def _copy(text: _Text, *, to: Path) -> None:
-    decoder = codecs.getincrementaldecoder(text.encoding.value)(errors=ERRORS)
+    units = text.encoding is Encoding.UTF_16
+    decoder = utf16_decoder() if units else _decoder_of(text.encoding)
     with contextlib.suppress(FileNotFoundError):
         to.unlink()
     with os.fdopen(descriptor(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         packer = gzip.GzipFile("", "wb", 1, file, 0) if text.packed else None
         out = packer or file
-        cells = QuotedCells(separator(text.file))
+        sign = separator(text.file, dialect=text.dialect)
+        cells = quoted_cells(sign, quote=text.dialect.quote.sign)
         for chunk in _chunks(text):
-            out.write(decoder.decode(cells.shortened(chunk)).encode())
+            if units:  # in which no byte is a quote: first what they say, then how long it is
+                out.write(cells.shortened(decoder.decode(chunk).encode()))
+            else:
+                out.write(decoder.decode(cells.shortened(chunk)).encode())
         out.write(decoder.decode(b"", final=True).encode())
         if packer is not None:
             packer.close()
+
+
+def _decoder_of(encoding: Encoding) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(encoding.value)(errors=ERRORS)
 
 
 def _chunks(text: _Text) -> Iterator[bytes]:

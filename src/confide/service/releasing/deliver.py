@@ -18,6 +18,7 @@ from confide.report.release import Release
 from confide.service.opening import open_study
 from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.loss import ToldLoss, told_loss
+from confide.service.preparing.check import is_checked
 from confide.service.releasing.release import advance, release
 from confide.service.site import Site
 
@@ -80,6 +81,8 @@ def run_study(
     site, declared = open_study(study, period=period)
 
     def released(plan: Plan, key: str) -> Release:
+        if not is_checked(site.declared):
+            progress("unchecked")
         return release(site, plan, request=key, again=again, progress=progress)
 
     return _delivered(site, declared, out=out, request=request, way=released, progress=progress)

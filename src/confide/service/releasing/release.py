@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.budget.ledger import StoredRelease
 from confide.errors import BudgetExhaustedError, ContractError
+from confide.files.dataset import Checking
 from confide.noise.entropy import SystemEntropy
 from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
@@ -18,6 +19,7 @@ from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
 from confide.report.release import Release, certified
+from confide.service.preparing.check import is_checked
 from confide.service.site import Site
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ def release(
         ReleaseFailedError: If anything fails after reading began; the charge stays.
     """
     _require_plan(plan)
+    require_checked(site)
     who = analyst or analyst_of(site.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     if not again:
@@ -90,6 +93,7 @@ def advance(
     As :func:`release`; of the plan, ``through`` and the snapshot alone may have changed.
     """
     _require_plan(plan)
+    require_checked(site)
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
         stored = gate(site).advance(
@@ -99,6 +103,18 @@ def advance(
             progress=snapshot.watched(progress),
         )
         return _certified(site, stored, snapshot=snapshot, outlines=outlines)
+
+
+def require_checked(site: Site) -> None:
+    """Refuse, free of charge, a source that nobody checked as it is, where that is required.
+
+    It tells whether somebody ran `confide check`, and nothing of what was found.
+    """
+    if site.declared.checked is Checking.REQUIRED and not is_checked(site.declared):
+        raise ContractError(
+            "dataset.yaml requires that the source be checked, and nobody checked it as it is now.",
+            hint="The steward runs: confide check",
+        )
 
 
 def gate(site: Site) -> Gate:

@@ -179,7 +179,7 @@ def test_only_files_of_text_have_an_encoding_and_only_one_that_is_known(tmp_path
     text = path.read_text()
     for old, new, said in (
         ("kind: csv", "kind: parquet", "'p': only CSV files have an encoding"),
-        ("latin-1", "utf-16", "encoding.*windows-1252"),
+        ("latin-1", "utf-32", "encoding.*windows-1252"),
     ):
         path.write_text(text.replace(old, new))
         with pytest.raises(ContractError, match=said):

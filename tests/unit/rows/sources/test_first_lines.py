@@ -69,9 +69,9 @@ def refused(folder, content, *, name="p.csv", kind="csv"):
         pytest.param("person_id," + "x" * 200_000 + "\n", "names no declared column"),
         pytest.param(
             FINE.replace(",", ";"),
-            'one column with semicolons in it.*sep=";".*Numbers have a point',
+            'one column with semicolons in it.*separator: ";".*decimal: ","',
         ),
-        pytest.param(FINE.replace(",", "|"), r'one column with bars in it.*sep="\|"'),
+        pytest.param(FINE.replace(",", "|"), r"one column with bars in it.*separator: bar"),
         pytest.param(FINE.replace(",", "\t"), "one column with tabs in it.*Name it .tsv"),
         pytest.param(
             "person_id,sex,age,note,Note\n" + ROWS, r"column 'note' twice \(columns 4 and 5"

@@ -1,0 +1,1 @@
+"""What is wrong with a source, counted exactly, for the steward alone."""
