@@ -28,9 +28,9 @@ from confide.files.accounting import (
 )
 from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, shape_files
 from confide.files.columns import TableSection, read_table, with_category_files
-from confide.files.labels import read_labels
 from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.linked import require_no_ledger_behind
+from confide.files.public.labels import read_labels
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.source.omop import without_no_concept
 from confide.files.source.suited import require_suited

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from confide.drawing.labels import Labels
 from confide.errors import ContractError
-from confide.files.columns import TableSection
-from confide.files.values import DerivedSection, PerPatientSection
 
 
 class _Labelled(Protocol):
@@ -21,11 +19,25 @@ class _Labelled(Protocol):
     def label(self) -> str: ...
 
 
+class _Column(_Labelled, Protocol):
+    """A declared column."""
+
+    @property
+    def digits(self) -> int | None: ...
+
+
+class _Table(_Labelled, Protocol):
+    """A declared table."""
+
+    @property
+    def columns(self) -> Mapping[str, _Column]: ...
+
+
 def read_labels(
-    tables: Mapping[str, TableSection],
+    tables: Mapping[str, _Table],
     *,
-    derived: Mapping[str, DerivedSection],
-    per_patient: Mapping[str, PerPatientSection],
+    derived: Mapping[str, _Labelled],
+    per_patient: Mapping[str, _Labelled],
 ) -> Labels:
     """Return the labels that a dataset.yaml writes.
 
