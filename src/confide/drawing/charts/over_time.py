@@ -80,7 +80,8 @@ def _panel(panel: Panel, time: TimeAxis, *, tall: bool, x_title: str | None) -> 
     ]
     series = list(dict.fromkeys(names))
     periods, ticks = list(dict.fromkeys(time.names.values())), list(time.ticks)
-    axis = {"labelAngle": 0, "values": ticks, "labelOverlap": "greedy", "grid": False}
+    overlap = False if time.unit else "greedy"  # round numbers are short and few
+    axis = {"labelAngle": 0, "values": ticks, "labelOverlap": overlap, "grid": False}
     if x_title is None:
         axis = {"labels": False, "title": None, "values": ticks, "grid": False}
     scale = {"domain": periods}

@@ -15,7 +15,7 @@ _MOST = 7
 _NEAR = 0.02
 """How far a public time may be from a round one, as a share of the step between round ones."""
 _HALF_YEARS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
-_ROUND = (1.0, 2.0, 3.0, 5.0, 6.0, 7.0, 10.0, 12.0, 14.0, 15.0, 20.0, 25.0, 28.0, 30.0, 50.0, 90.0)
+_ROUND = (1, 2, 3, 5, 6, 7, 10, 12, 13, 14, 15, 20, 25, 28, 30, 50, 90)
 """Steps that people count in, in the unit of the time, which may be weeks, months or days."""
 
 
@@ -43,7 +43,7 @@ def named_times(times: Sequence[str], *, unit: str, at: Sequence[float] = ()) ->
         return [times[0], *(time for time in times[1:] if float(time) in at)]
     whole = len(times) - 1
     one = 365.0 if in_years(unit, until=float(times[-1])) else 1.0
-    steps = _HALF_YEARS if one > 1 else tuple(s * 10**p for p in range(6) for s in _ROUND)
+    steps = _HALF_YEARS if one > 1 else tuple(float(s * 10**p) for p in range(6) for s in _ROUND)
     for step in sorted(steps):
         found = _multiples(times, step=step * one)
         if found and 2 < len(found) <= _MOST:

@@ -59,7 +59,7 @@ def test_times_of_a_curve_are_those_that_people_count_in():
     named = [float(time) / 365 for time in named_times(half_years, unit="d")]
     assert named == [0, 3, 6, 9, 12, 15]
     weeks = [str(week) for week in range(53)]
-    assert named_times(weeks, unit="wk")[1] in ("10", "12", "13")
+    assert named_times(weeks, unit="wk")[1] == "13"
     asked = named_times(half_years, unit="d", at=(365.0, 1825.0))
     assert asked == ["0.0", "365.0", "1825.0"]
 
