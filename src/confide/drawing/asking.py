@@ -40,7 +40,7 @@ class Asking:
 
     def listed(self, names: Sequence[str]) -> str:
         """Return names of columns as a list in a sentence; "" of none."""
-        return self.words.listed([label(name) for name in names]) if names else ""
+        return self.words.listed([self.words.named(name) for name in names]) if names else ""
 
     def axis(self, axis: Expression, name: str | None = None) -> str:
         """Return the name of a grouping; of bins with their unit, which their labels leave out."""
@@ -70,7 +70,7 @@ def of_column(key: str) -> Title:
     """Return the title of a statistic of one column."""
 
     def title(statistic: Any, asking: Asking) -> str:
-        return asking.words.say(key, column=label(statistic.column))
+        return asking.words.say(key, column=asking.words.named(statistic.column))
 
     return title
 
@@ -89,7 +89,9 @@ def of_outcome(key: str) -> Title:
 
     def title(statistic: Any, asking: Asking) -> str:
         names = asking.listed(statistic.covariates)
-        return asking.words.say(key, outcome=label(statistic.outcome), covariates=names)
+        return asking.words.say(
+            key, outcome=asking.words.named(statistic.outcome), covariates=names
+        )
 
     return title
 
@@ -108,7 +110,9 @@ def of_events(key: str) -> Title:
     """Return the title of a rate: its events are a column, or what rows must be."""
 
     def title(statistic: Any, asking: Asking) -> str:
-        condition = label(statistic.events) if isinstance(statistic, WithEvents) else ""
+        condition = (
+            asking.words.named(statistic.events) if isinstance(statistic, WithEvents) else ""
+        )
         if not condition and isinstance(statistic, Conditioned):
             condition = asking.told(statistic.of)
         condition = condition or asking.words.say("title.events")
@@ -137,7 +141,7 @@ def by_names(statistic: Any, asking: Asking) -> tuple[str, ...]:
     known = {derived.name for derived in dataset.derived}
     for name in statistic.by if isinstance(statistic, Grouped) else ():
         expression = resolve(name, table=statistic.table, dataset=dataset)
-        names.append(asking.axis(expression, label(name) if name in known else None))
+        names.append(asking.axis(expression, asking.words.named(name) if name in known else None))
     return tuple(names)
 
 
@@ -148,8 +152,7 @@ def by_axes(statistic: Any, asking: Asking) -> tuple[str, ...]:
 
 def by_key_names(statistic: Any, asking: Asking) -> tuple[str, ...]:
     """Return the names of the parts of a key as the statistic calls them."""
-    del asking
-    return tuple(label(name) for name in statistic.key_names)
+    return tuple(asking.words.named(name) for name in statistic.key_names)
 
 
 def by_key_heads(statistic: Any, asking: Asking) -> tuple[str, ...]:
@@ -175,7 +178,7 @@ def unit_axis(statistic: Any, unit: str, words: Words) -> str:
 
 def column_axis(statistic: Any, unit: str, words: Words) -> str:
     """Return the column with its unit."""
-    column = label(statistic.column) if isinstance(statistic, OfColumn) else ""
+    column = words.named(statistic.column) if isinstance(statistic, OfColumn) else ""
     if not unit or unit == column:
         return column
     return words.say("axis.column", column=column, unit=unit)

@@ -6,8 +6,9 @@ for sampling and noise; here they are one cell with an inner and an outer interv
 *Privacy:* rearranges estimates; reads nothing else.
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.drawing.numbers import MINUS, clean, fixed, percent, ranged
 from confide.drawing.words import Words
@@ -15,6 +16,15 @@ from confide.plans.estimates import OF_ALL, Covers, Estimate
 
 _SKEW = 0.2
 """Number ± half of the interval misses its ends by a tenth of that half at most."""
+
+
+_JOINTS = re.compile(r"( vs |: )")
+"""What stands between two labels in a key of a comparison."""
+
+
+PERCENT, POINTS = "per 100", "percentage points"
+_SHARES = ("share", "weighted share")
+_MADE_OF_SHARES = ("difference", "slope", "departure")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +71,38 @@ def cells_of(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
     for estimate in estimates:
         found.setdefault((estimate.key, estimate.quantity), []).append(estimate)
     return tuple(_merged(group) for group in found.values())
+
+
+def readable_cells(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
+    """Return the cells as pages tell them: shares of one in per cent, and what is made of them.
+
+    Differences and slopes of shares are in percentage points.  Curves keep their shares, which
+    their own figures and tables write.
+    """
+    cells = cells_of(estimates)
+    if not any(cell.quantity in _SHARES and cell.unit == "1" for cell in cells):
+        return cells
+    units = dict.fromkeys(_SHARES, PERCENT) | dict.fromkeys(_MADE_OF_SHARES, POINTS)
+    return tuple(
+        _times_100(cell, unit=units[cell.quantity])
+        if cell.quantity in units and cell.unit == "1"
+        else cell
+        for cell in cells
+    )
+
+
+def _times_100(cell: Cell, *, unit: str) -> Cell:
+    def ends(of: tuple[float, float] | None) -> tuple[float, float] | None:
+        return None if of is None else (100 * of[0], 100 * of[1])
+
+    return replace(
+        cell,
+        value=None if cell.value is None else 100 * cell.value,
+        outer=ends(cell.outer),
+        inner=ends(cell.inner),
+        beginning=None if cell.beginning is None else 100 * cell.beginning,
+        unit=unit,
+    )
 
 
 def _merged(group: Sequence[Estimate]) -> Cell:
@@ -132,17 +174,24 @@ def hollow_note(cells: Iterable[Cell], *, words: Words) -> tuple[str, ...]:
 
 def key_text(cell: Cell, *, words: Words) -> str:
     """Return the group of a cell within a sentence."""
-    return words.say("comma").join(key_part(part) for part in cell.key)
+    return words.say("comma").join(key_part(part, words=words) for part in cell.key)
 
 
-def key_part(part: str) -> str:
-    """Return one label of a group for display."""
-    return ranged(clean(part))
+def key_part(part: str, *, words: Words) -> str:
+    """Return one label of a group for display: with dashes in ranges, and columns as labelled.
+
+    Example:
+        >>> from confide.drawing.words import load_words
+        >>> key_part("120-139 vs 80-119", words=load_words("en"))
+        '120–139 vs 80–119'
+    """
+    return "".join(map(ranged, _JOINTS.split(clean(words.term(part)))))
 
 
 def label_of(key: tuple[str, ...], *, words: Words) -> str:
     """Return what a group is called in a chart."""
-    return words.say("key.joint").join(key_part(part) for part in key) or words.say("chart.all")
+    parts = [key_part(part, words=words) for part in key]
+    return words.say("key.joint").join(parts) or words.say("chart.all")
 
 
 def labels_of(keys: Iterable[tuple[str, ...]], *, words: Words) -> dict[tuple[str, ...], str]:

@@ -38,12 +38,12 @@ def expression_text(expression: Expression, *, dataset: Dataset, words: Words) -
     """Return what an expression is called: its declared name, else its source's."""
     for derived in dataset.derived:
         if derived.of == expression:
-            return label(derived.name)
+            return words.named(derived.name)
     match expression:
         case ColumnOf(column=column):
-            return label(column)
+            return words.named(column)
         case ValueOf(name=name):
-            return label(name)
+            return words.named(name)
         case BinOf(of=inner):
             return expression_text(inner, dataset=dataset, words=words)
         case PartOf(of=inner, part=part):
@@ -105,7 +105,7 @@ def _declared(of: Expression, dataset: Dataset, words: Words) -> str:
     """Return the name of a column or value as it was declared, underscores and all."""
     match of:
         case ColumnOf(column=name) | ValueOf(name=name):
-            return clean(name)
+            return words.labels.columns.get(name) or clean(name)
         case _:
             return expression_text(of, dataset=dataset, words=words)
 

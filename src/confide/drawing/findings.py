@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from confide.drawing.cells import Cell, interval_text, key_text
-from confide.drawing.numbers import decimals_for, fixed, significant
+from confide.drawing.numbers import fixed, significant
+from confide.drawing.quantities import digits
 from confide.drawing.words import Words
 from confide.plans.estimates import PREDICTS_ONLY
 
@@ -74,7 +75,7 @@ def effect_text(cell: Cell, *, words: Words) -> str:
 
 def _sized(cell: Cell, *, words: Words) -> dict[str, str]:
     """Return a number with its unit, and its interval."""
-    places = decimals_for(cell.half_width) if cell.half_width > 0 else 2
+    places = digits([cell], words=words) if cell.half_width > 0 else 2
     interval = interval_text(cell, decimals=places, words=words)
     value = cell.value if cell.value is not None else math.nan
     amount = words.amount(fixed(value, decimals=places), cell.unit)

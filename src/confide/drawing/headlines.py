@@ -85,7 +85,7 @@ def _bare(cell: Cell, *, words: Words) -> str:
 
 def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     """Return the lowest and the highest number, each with its group and its interval."""
-    decimals = digits(cells)
+    decimals = digits(cells, words=words)
     parts = {"level": percent(cells[0].level)}
     for name, cell in (("low", min(cells, key=value_of)), ("high", max(cells, key=value_of))):
         parts[name] = words.amount(fixed(value_of(cell), decimals=decimals), cell.unit)
@@ -108,7 +108,7 @@ def value_of(cell: Cell) -> float:
 
 def number(cell: Cell, decimals: int | None, *, words: Words) -> dict[str, str]:
     """Return a number with its unit, and its interval, as parts of a sentence."""
-    places = digits([cell]) if decimals is None else decimals
+    places = digits([cell], words=words) if decimals is None else decimals
     interval = interval_text(cell, decimals=places, words=words)
     amount = words.amount(fixed(value_of(cell), decimals=places), cell.unit)
     return {"amount": amount, "interval": interval}

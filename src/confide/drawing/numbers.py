@@ -163,6 +163,17 @@ def ranged(label: str) -> str:
     return f"{found[1]}\N{EN DASH}{found[2]}"
 
 
+def in_sentence(label: str) -> str:
+    """Return a label inside a sentence: with a small first letter, unless it is an abbreviation.
+
+    Example:
+        >>> in_sentence("Age at entry"), in_sentence("HbA1c"), in_sentence("ICU days")
+        ('age at entry', 'HbA1c', 'ICU days')
+    """
+    first = label.partition(" ")[0]
+    return label[:1].lower() + label[1:] if first[1:].islower() else label
+
+
 def _is_unsafe(character: str) -> bool:
     # Joiners shape Persian and Indic words; other format characters can reorder or hide text.
     # XML cannot hold noncharacters such as U+FFFE, and what draws figures ends the process at them.

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from confide.drawing.conditions import condition_text, expression_text, label, value_text
+from confide.drawing.numbers import in_sentence, ranged
 from confide.drawing.words import Words
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.tables.conditions.unknown import beyond, can_be_unknown
@@ -41,7 +42,9 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     table = statistic.table
     what = "patients" if dataset.keeps_one_row(table) else "records"
     parts = {"table": label(table)}
-    if what == "patients" and label(table) == what:
+    if people := words.labels.people(table):
+        what, parts = "labelled", {"table": people[:1].upper() + people[1:]}
+    elif what == "patients" and label(table) == what:
         what, parts = "only-patients", {}  # not: patients in patients
     unsure = dict.fromkeys(
         expression_text(expression, dataset=dataset, words=words)
@@ -49,7 +52,7 @@ def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
         if can_be_unknown(expression, table=table, dataset=dataset, where=asked)
     )
     if unsure:
-        names = list(unsure)
+        names = [in_sentence(name) for name in unsure]
         few = names if len(names) <= _MOST_NAMES else [*names[:_MOST_NAMES], "…", names[-1]]
         known = words.listed(few)
         if where:
@@ -101,11 +104,10 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
             name = expression_text(expression, dataset=dataset, words=words)
             of = expression_text(inner, dataset=dataset, words=words)
             bins = domain(expression, dataset=dataset).keys
+            shown = bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
             parts = {
                 "of": of,
-                "bins": words.listed(
-                    bins if len(bins) <= _MOST_BINS else (*bins[:2], "…", bins[-1])
-                ),
+                "bins": words.listed([ranged(bin_) for bin_ in shown]),
                 "rest": words.say("made.rest") if beyond(expression, dataset=dataset) else "",
             }
             yield (
@@ -126,22 +128,22 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
 
 def _value(name: str, *, dataset: Dataset, words: Words) -> Iterator[str]:
     value = dataset.value(name)
-    shown = label(name)
+    shown = words.named(name)
     match value:
         case AtEnd(which=which, table=table, column=column, by=by, before=before):
             yield words.say(
                 f"made.{which.value}",
                 name=shown,
-                column=label(column),
-                by=label(by),
-                before=words.say("made.before", name=label(before)) if before else "",
+                column=words.named(column),
+                by=words.named(by),
+                before=words.say("made.before", name=words.named(before)) if before else "",
                 rows=_rows(value, dataset=dataset, words=words),
             )
             taken = dataset.table(table).column(column)
             if taken.lower is not None and taken.upper is not None:
                 of = taken.domain()
                 low, high = (value_text(end, of=of, words=words) for end in (of.lower, of.upper))
-                yield words.say("made.range", column=label(column), lower=low, upper=high)
+                yield words.say("made.range", column=words.named(column), lower=low, upper=high)
             if before is not None:
                 yield from _value(before, dataset=dataset, words=words)
         case HasAny():
@@ -154,8 +156,8 @@ def _value(name: str, *, dataset: Dataset, words: Words) -> Iterator[str]:
             yield words.say(
                 "made.days",
                 name=shown,
-                start=label(start),
-                end=label(end),
+                start=words.named(start),
+                end=words.named(end),
                 lower=f"{lower:,}",
                 upper=f"{upper:,}",
             )

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from confide.drawing.cells import Cell
+from confide.drawing.cells import PERCENT, POINTS, Cell
 from confide.drawing.numbers import decimals_for, percent
 from confide.drawing.words import Words
 from confide.plans.estimates import Covers
@@ -41,8 +41,18 @@ def intervals_text(key: str, cell: Cell, *, words: Words) -> str:
     return words.say(key, level=percent(cell.level), covers=covers)
 
 
-def digits(cells: Sequence[Cell]) -> int:
-    """Return the decimals that suit all cells of a quantity: those of the narrowest interval."""
+def digits(cells: Sequence[Cell], *, words: Words) -> int:
+    """Return the decimals that suit all cells of a quantity: those of the narrowest interval.
+
+    No more than the study or the data set says; a share in per cent has one at most.
+    """
+    found, most = _digits(cells), words.look.digits
+    if most is None and all(cell.unit in (PERCENT, POINTS) for cell in cells):
+        most = 1
+    return found if most is None else min(found, most)
+
+
+def _digits(cells: Sequence[Cell]) -> int:
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
     if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0

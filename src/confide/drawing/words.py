@@ -12,15 +12,17 @@ import itertools
 import string
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
+from confide.drawing.labels import Labels, Look
 from confide.drawing.numbers import clean
 from confide.errors import ContractError, UnknownNameError
 from confide.regular_file import own_text
 
 _FOLDER, _OWN = "sentences", "words"
+_AND = ", "  # between the values of covariates in a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Words:
     Attributes:
         language: Code as in the name of the file: "en".
         templates: Dotted key to template; the items of a list are numbered "key.0", "key.1".
+        labels: What columns and tables are called.
+        look: How the question that is told of is shown.
 
     Example:
         >>> words = load_words("en")
@@ -39,6 +43,32 @@ class Words:
 
     language: str
     templates: Mapping[str, str]
+    labels: Labels = field(default_factory=Labels)
+    look: Look = field(default_factory=Look)
+
+    def calling(self, labels: Labels) -> "Words":
+        """Return the same words, with what columns and tables are called."""
+        return replace(self, labels=labels)
+
+    def on(self, statistic: Any) -> "Words":
+        """Return the words for one question, shown as its study says."""
+        return replace(self, look=self.labels.look(statistic))
+
+    def named(self, name: str) -> str:
+        """Return what a declared column is called."""
+        return self.labels.named(name)
+
+    def term(self, part: str) -> str:
+        """Return a part of a key, in which a model's columns stand under their labels."""
+        told = [self._term(each) for each in part.split(_AND)]
+        return _AND.join(told) if self.look.terms else part
+
+    def _term(self, text: str) -> str:
+        for name in self.look.terms:
+            rest = text.removeprefix(name)
+            if text.startswith(name) and (not rest or rest[0] in ": "):
+                return self.named(name) + rest
+        return text
 
     def say(self, key: str, /, **parts: str) -> str:
         """Return one sentence with its placeholders filled.

@@ -20,7 +20,7 @@ from confide.errors import (
 )
 from confide.files.public.private_places import PrivatePlaces
 from confide.files.public.public_table import public_table
-from confide.files.texts import Bound, Counting, Positive, Section, beside
+from confide.files.texts import Bound, Counting, Digits, Positive, Section, beside
 from confide.files.units import UnitsSection, read_codes, read_units
 from confide.public_csv import csv_lines
 from confide.tables.dialect import Dialect, Quote, Separator, Thousands
@@ -33,7 +33,7 @@ MOST_NAMES = 5_000
 """Names of codes stand in every plan of the data set, and so in every row of the ledger."""
 
 
-_OF_ALL = ("from_", "kind", "missing", "source")
+_OF_ALL = ("from_", "kind", "missing", "source", "label", "digits")
 _TAKES = {
     "number": ("lower", "upper", "step", "unit", "units", "nulls", "outside"),
     "year": ("lower", "upper", "step", "unit", "units", "nulls", "outside"),
@@ -61,6 +61,8 @@ class ColumnSection(Section):
     units: UnitsSection | None = None
     names: dict[str, str] = Field(default_factory=dict)
     source: str = ""
+    label: str = ""
+    digits: Digits | None = None
 
 
 class DialectSection(Section):
@@ -97,6 +99,7 @@ class TableSection(Section):
     encoding: Encoding = Encoding.UTF_8
     dialect: DialectSection = Field(default_factory=DialectSection)
     query: str = ""
+    label: str = ""
     columns: dict[str, ColumnSection]
 
 

@@ -16,6 +16,7 @@ from confide.budget.ledger import Caps, LedgerTerms
 from confide.budget.per_patient.caps import patient_caps
 from confide.budget.policy.policy import Policy
 from confide.budget.stores.place import Place, SQLitePlace
+from confide.drawing.labels import Labels
 from confide.errors import ContractError, in_file
 from confide.files.accounting import (
     AccountingSection,
@@ -30,6 +31,7 @@ from confide.files.areas.spines import ShapeFile, SpineSection, read_spines, sha
 from confide.files.columns import TableSection, read_table, with_category_files
 from confide.files.ledger import LedgerSection, read_anchor, read_place
 from confide.files.linked import require_no_ledger_behind
+from confide.files.public.labels import read_labels
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.source.omop import without_no_concept
 from confide.files.source.suited import require_suited
@@ -132,6 +134,7 @@ class DeclaredDataset:
         memory_limit: For the engine, such as "2GB".
         threads: For the engine.
         shapes: Where outlines of areas are, by spine and level; for figures alone.
+        labels: What reports call columns and tables; for them alone.
         ledger: Where the budget is kept.
         anchor: File of signed heads; None for the one in the workspace folder.
         policy: What the file under ``policy`` says; None where there are ``caps``.
@@ -149,6 +152,7 @@ class DeclaredDataset:
     memory_limit: str = "2GB"
     threads: int = 2
     shapes: Mapping[tuple[str, str], ShapeFile] = field(default_factory=dict)
+    labels: Labels = field(default_factory=Labels)
     ledger: Place = field(default_factory=SQLitePlace)
     anchor: Path | None = None
     policy: Policy | None = None
@@ -289,6 +293,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         threads=file.source.threads,
         checked=file.source.checked,
         shapes=shape_files(file.spines, path=path),
+        labels=read_labels(file.tables, derived=file.derived, per_patient=file.per_patient),
         ledger=read_place(file.ledger),
         anchor=read_anchor(file.ledger, base=path.parent),
         policy=policy,

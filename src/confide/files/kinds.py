@@ -29,6 +29,7 @@ _FORMS: Mapping[Form, Any] = {
     Form.COUNTING: texts.Counting,
     Form.QUANTITY: texts.Quantity,
     Form.DAY: texts.Day,
+    Form.DIGITS: texts.Digits,
     Form.CONDITION: dict[str, Any],
 }
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from confide.drawing.labels import Labels
 from confide.errors import (
     ContractError,
     UnknownNameError,
@@ -98,6 +99,7 @@ class StudyFile(Section):
     dataset: str = _DATASET
     cohorts: dict[str, CohortSection] = Field(default_factory=dict)
     statistics: list[AnyStatistic]
+    labels: dict[str, str] = Field(default_factory=dict)
     spend: SpendSection | None = None
     small_cells: HouseRuleName | Literal["none"] | SmallCellsSection = "none"
 
@@ -127,6 +129,7 @@ class DeclaredStudy:
         declared: The data set.
         file: Name of study.yaml.
         record: What the ledger says of its plans.
+        labels: What its reports call columns and curves; of no plan.
     """
 
     study: Study
@@ -134,6 +137,7 @@ class DeclaredStudy:
     declared: DeclaredDataset
     file: str
     record: OnRecord = field(default=NO_RECORD, compare=False)
+    labels: Labels = field(default_factory=Labels, compare=False)
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -200,7 +204,28 @@ def _read(path: Path, *, declared: DeclaredDataset | None, period: str | None) -
             problem = problem or no_form
     if not asked:
         raise problem or ContractError("The study asks for nothing.", hint="Add a statistic.")
-    return DeclaredStudy(study=study, asked=tuple(asked), declared=declared, file=path.name)
+    return DeclaredStudy(
+        study=study,
+        asked=tuple(asked),
+        declared=declared,
+        file=path.name,
+        labels=declared.labels | _looks(file, asked=asked[0]),
+    )
+
+
+def _looks(file: StudyFile, *, asked: AskedIn) -> Labels:
+    """Return how the questions of a file are shown, and what it calls columns itself."""
+    looks = {}
+    for section, ask in zip(file.statistics, asked.asks, strict=True):
+        with concerning(section.id):
+            looks[section.id] = section.look(ask.statistic, dataset=asked.dataset)
+    of = asked.dataset
+    known = {column.name for table in of.tables for column in table.columns}
+    known |= {each.name for each in (*of.derived, *of.per_patient)}
+    for name in file.labels:
+        if name not in known:
+            raise UnknownNameError("column", name, known=known)
+    return Labels(columns=file.labels, questions=looks)
 
 
 def _asked(file: StudyFile, *, dataset: Dataset, period: str) -> AskedIn:

@@ -16,6 +16,9 @@ from confide.errors import ContractError, in_file
 from confide.plans.canonical import require_whole
 from confide.statistics.section import exact
 
+MOST_DIGITS = 6
+"""Decimals that a number is shown with at most."""
+
 
 def _positive(value: object) -> Fraction:
     number = exact(value)
@@ -42,6 +45,13 @@ def _count(value: object) -> int:
     number = _whole(value)
     if number < 1:
         raise ValueError("expected a whole number ≥ 1")
+    return number
+
+
+def _digits(value: object) -> int:
+    number = _whole(value)
+    if not 0 <= number <= MOST_DIGITS:
+        raise ValueError(f"expected a number of decimals from 0 to {MOST_DIGITS}")
     return number
 
 
@@ -83,6 +93,11 @@ Level = Annotated[Fraction, BeforeValidator(_level), WithJsonSchema(_NUMBER_SCHE
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"type": ["integer", "string"]})]
 Counting = Annotated[
     int, BeforeValidator(_count), WithJsonSchema({"type": ["integer", "string"], "minimum": 1})
+]
+Digits = Annotated[
+    int,
+    BeforeValidator(_digits),
+    WithJsonSchema({"type": ["integer", "string"], "minimum": 0, "maximum": MOST_DIGITS}),
 ]
 Quantity = Annotated[
     str,

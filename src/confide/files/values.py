@@ -32,6 +32,7 @@ class DerivedSection(Section):
     of: str
     bins: list[Bound] | None = None
     part: DatePart | None = None
+    label: str = ""
 
 
 class PerPatientSection(Section):
@@ -49,6 +50,7 @@ class PerPatientSection(Section):
     at_most: Counting | None = None
     lower: Whole | None = None
     upper: Whole | None = None
+    label: str = ""
 
 
 _TAKES = {
@@ -117,7 +119,7 @@ def _value(name: str, section: PerPatientSection, *, dataset: Dataset) -> PerPat
             f"Per-patient value {name!r} needs exactly one of first, last, any, count, "
             "days-between."
         )
-    if unread := section.unread(kinds[0], *_TAKES[kinds[0]]):
+    if unread := section.unread(kinds[0], "label", *_TAKES[kinds[0]]):
         raise _unread(name, unread, kind=kinds[0], before=section.before)
     match kinds[0]:
         case "first" | "last":

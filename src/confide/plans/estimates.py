@@ -32,6 +32,9 @@ def near_zero(lower: float) -> tuple[str, ...]:
     return () if lower > 0 else (NEAR_ZERO,)
 
 
+NOT_REACHED = "not reached"
+"""A median of a group of which more than half are without the event at the horizon: no warning."""
+
 PREDICTS_ONLY = "predicts only"
 """A coefficient of a model that is fitted to rank and to predict, by rounds that stop early."""
 

@@ -1,11 +1,13 @@
 """A release: noisy numbers, what was made of them, and the certificate; free to publish."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.ledger import StoredRelease
+from confide.drawing.labels import Labels
+from confide.drawing.words import Words, load_words
 from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
@@ -42,12 +44,26 @@ class Release:
         estimates: Every published number, in the plan's order.
         certificate: Signed JSON.
         outlines: Public shapes of areas, by spine and level, for maps.
+        labels: What its reports call columns and tables; of no number.
     """
 
     noisy: NoisyAggregates
     estimates: tuple[Estimate, ...]
     certificate: Json
     outlines: "Maps" = field(default_factory=dict, compare=False)
+    labels: Labels = field(default_factory=Labels, compare=False)
+
+    def called(self, labels: Labels) -> Self:
+        """Return the same release, whose reports call columns as these labels say."""
+        return replace(self, labels=self.labels | labels)
+
+    def words(self, language: str = "en") -> Words:
+        """Return the sentences of its reports, with its labels.
+
+        Raises:
+            UnknownNameError: If the language has none.
+        """
+        return load_words(language).calling(self.labels)
 
     @property
     def plan(self) -> Plan:
@@ -113,10 +129,9 @@ class Release:
         Raises:
             UnknownNameError: If the release has no such statistic, or the language no sentences.
         """
-        from confide.drawing.words import load_words
         from confide.report.pages.layouts import laid_out
 
-        return laid_out(self, self._asked(statistic), words=load_words(language))
+        return laid_out(self, self._asked(statistic), words=self.words(language))
 
     def figure(self, statistic: Statistic | str, *, language: str = "en") -> "Figure":
         """Return the report's figure of one statistic, which notebooks show and ``save`` writes.
@@ -129,10 +144,9 @@ class Release:
             UnknownNameError: If there is no such figure, or the language has no sentences.
             ContractError: If all numbers of the statistic were withheld, so nothing can be drawn.
         """
-        from confide.drawing.words import load_words
         from confide.report.charts.chart import figures
 
-        words, name = load_words(language), _id(statistic)
+        words, name = self.words(language), _id(statistic)
         known = [each.id for each in self.plan.statistics]
         for each in self.plan.statistics:
             if name == each.id or name.startswith(f"{each.id}."):
@@ -216,6 +230,7 @@ def certified(
     authority: AuthorityPart | None = None,
     commitment: CommitmentPart | None = None,
     outlines: "Maps | None" = None,
+    labels: Labels | None = None,
 ) -> Release:
     """Return a stored answer with its estimates and its signed certificate."""
     noisy = read_payload(stored.payload)
@@ -224,6 +239,7 @@ def certified(
         noisy=noisy,
         estimates=estimates,
         outlines=outlines or {},
+        labels=labels or Labels(),
         certificate=certificate(
             noisy,
             estimates=estimates,

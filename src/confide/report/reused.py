@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 
 from confide.drawing.charts.outlines import Maps
+from confide.drawing.labels import Labels
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.canonical import Json
 from confide.plans.plan import Measurement, Noisy, Plan
@@ -17,7 +18,9 @@ from confide.release.reused import Reused
 from confide.report.release import ReusedRelease
 
 
-def reused_release(reused: Reused, certificate: Json, *, outlines: Maps) -> ReusedRelease:
+def reused_release(
+    reused: Reused, certificate: Json, *, outlines: Maps, labels: Labels | None = None
+) -> ReusedRelease:
     """Return the release that tables, figures and headlines are made of."""
     pairs = [pair for each in reused.answers for pair in _measured(each)]
     plan = Plan(
@@ -31,6 +34,7 @@ def reused_release(reused: Reused, certificate: Json, *, outlines: Maps) -> Reus
         estimates=reused.estimates(),
         certificate=certificate,
         outlines=outlines,
+        labels=labels or Labels(),
         reused=reused,
     )
 

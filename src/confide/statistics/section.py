@@ -12,6 +12,7 @@ from enum import Enum, auto
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+from confide.drawing.labels import Look
 from confide.errors import InvalidParameterError
 from confide.plans.plan import Statistic
 from confide.privacy.exact import exact as exact_number
@@ -30,6 +31,7 @@ class Form(Enum):
     COUNTING = auto()
     QUANTITY = auto()
     DAY = auto()
+    DIGITS = auto()
     CONDITION = auto()
     TWO_OR_MORE = auto()
 
@@ -40,6 +42,8 @@ Level: TypeAlias = Annotated[Fraction, Form.LEVEL]
 Counting: TypeAlias = Annotated[int, Form.COUNTING]
 Quantity: TypeAlias = Annotated[str, Form.QUANTITY]
 Day: TypeAlias = Annotated[dt.date, Form.DAY]
+Digits: TypeAlias = Annotated[int, Form.DIGITS]
+"""Most decimals that a number is shown with."""
 Condition: TypeAlias = Annotated[Any, Form.CONDITION]
 """A mapping as it is written; a predicate where :meth:`StatisticSection.statistic` is asked."""
 
@@ -119,6 +123,7 @@ class StatisticSection:
     expect: ExpectSection = field(default_factory=ExpectSection)
     error: ErrorSection | None = None
     share: Positive | None = None
+    digits: Digits | None = None
 
     @abstractmethod
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
@@ -134,6 +139,16 @@ class StatisticSection:
         """
         del dataset
         raise NotImplementedError
+
+    def look(self, statistic: Any, *, dataset: Dataset) -> Look:
+        """Return how its numbers are shown: nothing of the plan, so nothing that is charged.
+
+        Args:
+            statistic: The spec that the section makes.
+            dataset: Public facts.
+        """
+        del statistic, dataset
+        return Look(digits=self.digits)
 
     def error_unit(self, dataset: Dataset) -> str:
         """Return the unit of an error that the section asks for."""

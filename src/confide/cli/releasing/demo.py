@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def demo(
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for studies and reports.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for studies and reports.")
+    ] = Path("confide-demo"),
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

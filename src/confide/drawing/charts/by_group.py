@@ -5,10 +5,9 @@
 
 from collections.abc import Sequence
 
-from confide.drawing.cells import Cell, hollow_note, labels_of, largest
+from confide.drawing.cells import Cell, hollow_note, key_part, labels_of, largest
 from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side
 from confide.drawing.charts.subject import Drawn, Subject, distinct
-from confide.drawing.numbers import clean
 from confide.drawing.quantities import covers_text, quantity_text
 
 MOST_CELLS, MOST_SERIES = 40, 5
@@ -52,7 +51,7 @@ def groups(subject: Subject, cells: Sequence[Cell], *, bars: bool) -> Drawn:
             row_of(
                 cell,
                 group=labels[named],
-                series=clean(cell.key[-1]) if two_way else "",
+                series=key_part(cell.key[-1], words=words) if two_way else "",
                 missing=words.say("comma").join(missing[flag] for flag in cell.flags),
             )
         )

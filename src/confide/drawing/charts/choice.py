@@ -5,15 +5,19 @@ Nothing about the candidates but their names is published, so the figure shows t
 *Privacy:* drawn from the plan alone.
 """
 
+import math
+
 from confide.drawing.charts.style import INK, MAIN, MUTED, WIDTH
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.charts.vega import datum, field, mark
 from confide.drawing.grid import Grid, grid_of
 from confide.drawing.numbers import clean, percent, significant
+from confide.drawing.words import Words
 from confide.errors import UnsupportedError
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.plans.choices import NAME
+from confide.plans.estimates import COUNTS
 from confide.plans.mechanisms import choice
 
 _POINTS = 120
@@ -37,7 +41,7 @@ def draw(subject: Subject) -> Drawn:
     marks = []
     for chance in _MARKED:
         at = step * law.lead(chance)
-        lead = words.amount(significant(at), grid.units[0])
+        lead = _lead_text(at, unit=grid.units[0], words=words)
         text = words.say("chart.enough", chance=percent(chance), lead=lead)
         marks.append({"lead": at, "chance": chance, "text": text})
     x = field(
@@ -57,7 +61,13 @@ def draw(subject: Subject) -> Drawn:
     name = mark("text", marks, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
     texts = name.encode(x=x, y=y, text=field("text:N"))
     chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
-    return chart, (words.say("chart.choice"),)
+    even = _lead_text(step * law.lead(_MARKED[0]), unit=grid.units[0], words=words)
+    return chart, (words.say("chart.choice-lead", lead=even), words.say("chart.choice"))
+
+
+def _lead_text(lead: float, *, unit: str, words: Words) -> str:
+    """Return a lead with its unit; of patients and records the next whole number."""
+    return words.amount(significant(math.ceil(lead) if unit in COUNTS else lead), unit)
 
 
 def subtitle(subject: Subject) -> str:

@@ -43,6 +43,17 @@ from confide.drawing.charts.vega import (
 
 _MOST_STEPS = 60  # a law on few integers is drawn as steps, not as a curve
 
+_FEWEST, _MOST = 3, 7
+"""Ticks of an axis of ratios."""
+_RATIOS = (
+    [2.0**power for power in range(-6, 7)],
+    [0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0],
+    [round(0.8 + 0.1 * step, 1) for step in range(8)],
+    [round(0.9 + 0.05 * step, 2) for step in range(9)],
+    [10.0**power for power in range(-12, 13)],
+)
+"""Round ratios; those of the widest steps come first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
@@ -54,7 +65,8 @@ class Frame:
         x_title: Title of the value axis.
         zero: Whether the value axis starts at 0.
         bars: Whether a pale bar leads to each value.
-        log: Whether the value axis is logarithmic.
+        ratios: All values and ends, where the logarithmic axis fits them and 1.
+        told: Head of a column at the right that writes each row's "told"; "" for no column.
     """
 
     groups: tuple[str, ...]
@@ -62,11 +74,12 @@ class Frame:
     series: tuple[str, ...] = ()
     zero: bool = False
     bars: bool = False
-    log: bool = False
+    ratios: tuple[float, ...] = ()
+    told: str = ""
 
 
-def row_of(cell: Cell, *, group: str, series: str = "", missing: str = "") -> Row:
-    """Return a cell as a row; ``missing`` is written where there is no value."""
+def row_of(cell: Cell, *, group: str, series: str = "", missing: str = "", told: str = "") -> Row:
+    """Return a cell as a row; ``missing`` stands where there is no value, ``told`` at the right."""
     low, high = cell.outer or (None, None)
     inner_low, inner_high = cell.inner or (None, None)
     return {
@@ -79,6 +92,7 @@ def row_of(cell: Cell, *, group: str, series: str = "", missing: str = "") -> Ro
         "inner_high": inner_high,
         "flagged": bool(cell.flags),
         "missing": missing if cell.value is None else "",
+        **({"told": told} if told else {}),
     }
 
 
@@ -106,6 +120,15 @@ def dots(rows: Sequence[Row], *, frame: Frame) -> Chart:
         layers.append(text.encode(x=constant(0), text=field("missing:N"), **place))
     height = {"step": ROW / 1.7, "for": "offset"} if frame.series else {"step": ROW}
     width = WIDTH - max(0, room_for(frame.groups) - WIDTH // 3)
+    if frame.told:
+        texts = [row for row in rows if row.get("told")]
+        width -= room_for([frame.told, *(row["told"] for row in texts)])
+        look = {"align": "left", "fontSize": 12, "dx": 10}
+        right = constant({"expr": "width"})
+        number = mark("text", texts, color=INK, **look)
+        head = mark("text", [{"head": frame.told}], color=MUTED, **look)
+        layers.append(number.encode(x=right, text=field("told:N"), **place))
+        layers.append(head.encode(x=right, y=constant(-9), text=field("head:N")))
     return layer(*layers).properties(width=width, height=height)
 
 
@@ -144,12 +167,28 @@ def _places(frame: Frame) -> dict[str, Any]:
 
 
 def _x(name: str, frame: Frame) -> Spec:
-    scale = {"type": "log"} if frame.log else {"zero": frame.zero, "nice": True}
+    if frame.ratios:
+        return field(f"{name}:Q", title=frame.x_title, **ratio_axis(frame.ratios))
+    scale = {"zero": frame.zero, "nice": True}
     return field(f"{name}:Q", scale=scale, title=frame.x_title)
 
 
 def _value_axis(frame: Frame) -> Spec:
     return _x("value", frame)
+
+
+def ratio_axis(values: Sequence[float]) -> Spec:
+    """Return scale and axis of ratios that fit the values and 1, named at round ratios.
+
+    Example:
+        >>> ratio_axis([0.4, 2.1])["axis"]["values"]
+        [0.5, 1.0, 2.0]
+    """
+    low, high = min(*values, 1.0) / 1.04, max(*values, 1.0) * 1.04
+    every = [[tick for tick in ticks if low <= tick <= high] for ticks in _RATIOS]
+    shown = next((ticks for ticks in every if _FEWEST <= len(ticks) <= _MOST), every[-1])
+    scale = {"type": "log", "domain": [low, high], "nice": False}
+    return {"scale": scale, "axis": {"values": shown, "format": "~g", "labelOverlap": False}}
 
 
 def threshold_line(at: float, *, text: str) -> Chart:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from confide.drawing.cells import Cell
 from confide.drawing.charts.marks import row_of
+from confide.drawing.charts.periods import TimeAxis, axis_title, time_axis
 from confide.drawing.charts.style import MAIN, PALE, PAPER, SERIES, WIDTH
 from confide.drawing.charts.subject import Subject
 from confide.drawing.charts.vega import (
@@ -22,8 +23,8 @@ from confide.drawing.charts.vega import (
     until,
     when,
 )
-from confide.drawing.numbers import clean
 from confide.drawing.quantities import intervals_text
+from confide.drawing.words import Words
 
 _TALL, _SHORT = 220, 110
 _MOST_DOTS = 120  # more periods than that are a line without dots
@@ -51,28 +52,38 @@ def subtitle(subject: Subject) -> str:
     return intervals_text("chart.time-bands", subject.cells[0], words=subject.words)
 
 
-def stacked(panels: Sequence[Panel], *, x_title: str) -> Chart:
-    """Return the panels; the first is the tallest, the last has the time axis."""
+def stacked(panels: Sequence[Panel], *, x_title: str, unit: str, words: Words) -> Chart:
+    """Return the panels; the first is the tallest, the last has the time axis.
+
+    Args:
+        panels: From top to bottom.
+        x_title: Of the time axis, with its unit.
+        unit: UCUM code of periods that are bins of a number; "1" or "" of others.
+        words: Language.
+    """
     last = len(panels) - 1
-    periods = list(dict.fromkeys(clean(c.key[-1]) for panel in panels for c in panel.cells))
+    periods = list(dict.fromkeys(c.key[-1] for panel in panels for c in panel.cells))
+    axis = time_axis(periods, unit=unit)
+    x_title = axis_title(x_title, axis=axis, unit=unit, words=words)
     charts = [
-        _panel(panel, periods, tall=place == 0, x_title=x_title if place == last else None)
+        _panel(panel, axis, tall=place == 0, x_title=x_title if place == last else None)
         for place, panel in enumerate(panels)
     ]
     return charts[0] if len(charts) == 1 else below(charts, spacing=14)
 
 
-def _panel(panel: Panel, periods: list[str], *, tall: bool, x_title: str | None) -> Chart:
+def _panel(panel: Panel, time: TimeAxis, *, tall: bool, x_title: str | None) -> Chart:
     names = panel.series or [""] * len(panel.cells)
     rows = [
-        row_of(cell, group=clean(cell.key[-1]), series=name)
+        row_of(cell, group=time.names[cell.key[-1]], series=name)
         for cell, name in zip(panel.cells, names, strict=True)
     ]
     series = list(dict.fromkeys(names))
-    every = max(1, -(-len(periods) // 8))
-    axis = {"labelAngle": 0, "values": periods[::every], "labelOverlap": "greedy", "grid": False}
+    periods, ticks = list(dict.fromkeys(time.names.values())), list(time.ticks)
+    overlap = False if time.unit else "greedy"  # round numbers are short and few
+    axis = {"labelAngle": 0, "values": ticks, "labelOverlap": overlap, "grid": False}
     if x_title is None:
-        axis = {"labels": False, "title": None, "values": periods[::every], "grid": False}
+        axis = {"labels": False, "title": None, "values": ticks, "grid": False}
     scale = {"domain": periods}
     x = field("group:O", sort=None, axis=axis, scale=scale, title=x_title)
     values = {"zero": not panel.low, "nice": True}

@@ -35,7 +35,7 @@ def rates(subject: Subject) -> Drawn:
         [ratios[cell.key] for cell in shown if cell.key in ratios],
         words=words,
         groups=groups,
-        title=words.say("chart.log"),
+        title=words.say("chart.ratio"),
         at_one=True,
     )
     (baseline,) = {label_of(cell.key, words=words) for cell in cells if cell.key not in ratios}
@@ -73,8 +73,10 @@ def rate_dots(
         )
         for cell in cells
     ]
+    ratios = tuple(row[end] for row in rows for end in ("value", "low", "high") if row[end])
     above = all(row["low"] is None or row["low"] > 0 for row in rows)
-    chart = dots(rows, frame=Frame(groups=groups, x_title=title, log=at_one and above))
+    fitted = ratios if at_one and above else ()
+    chart = dots(rows, frame=Frame(groups=groups, x_title=title, ratios=fitted))
     if not at_one:
         return chart
     line = mark("rule", [{"at": 1.0}], color=MUTED, strokeDash=[4, 4])

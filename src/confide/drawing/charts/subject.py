@@ -12,6 +12,8 @@ from confide.drawing.charts.outlines import Maps
 from confide.drawing.charts.vega import Chart
 from confide.drawing.words import Words
 from confide.plans.plan import Noisy, Plan
+from confide.tables.expression import BinOf
+from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 Item = TypeVar("Item")
@@ -52,6 +54,11 @@ class Subject:
     def axis(self, cells: Sequence[Cell]) -> str:
         """Return the title of the axis of values."""
         return self.axis_of(cells[0].unit if cells else "")
+
+    def time_unit(self) -> str:
+        """Return the UCUM code of the periods of its last axis, where they are bins of a number."""
+        axis = self.statistic.axes(self.dataset)[-1]
+        return domain(axis.of, dataset=self.dataset).unit if isinstance(axis, BinOf) else ""
 
     def noisy(self, name: str) -> Noisy:
         """Return the noisy answer to one measurement of the statistic."""

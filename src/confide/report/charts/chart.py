@@ -14,7 +14,7 @@ References:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import cells_of
+from confide.drawing.cells import readable_cells
 from confide.drawing.charts.figure import Figure
 from confide.drawing.charts.marks import titled
 from confide.drawing.charts.subject import Subject
@@ -46,7 +46,8 @@ def figures(release: "Release", statistic: Statistic, *, words: Words) -> dict[s
 
 def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published."""
-    kind, cells = kind_of(statistic), cells_of(release.of(statistic))
+    kind, cells = kind_of(statistic), readable_cells(release.of(statistic))
+    words = words.on(statistic)
     if not kind.chooses and all(cell.value is None for cell in cells):
         return None
     subject = _subject(release, statistic, words=words)
@@ -66,6 +67,7 @@ def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Ma
     kind = kind_of(statistic)
     if not kind.evaluation:
         return {}
+    words = words.on(statistic)
     title = title_of(statistic, plan=release.plan, words=words)
     return kind.evaluated(_subject(release, statistic, words=words), title)
 
@@ -76,7 +78,7 @@ def _subject(release: "Release", statistic: Statistic, *, words: Words) -> Subje
         values=release.noisy.values,
         statistic=statistic,
         words=words,
-        cells=cells_of(release.of(statistic)),
+        cells=readable_cells(release.of(statistic)),
         outlines=release.outlines,
         names=group_titles(statistic, plan=release.plan, words=words),
         axis_of=lambda unit: value_title(statistic, unit=unit, words=words),

@@ -1,10 +1,16 @@
 """An HTML document that stands alone: inline style, no script, no request to anywhere."""
 
+import re
+
 from confide.drawing.markup import Html, tag, trusted
 from confide.regular_file import own_text
 
 _LETTERS = "εδρ"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+_PROSE = re.compile(r"<(p|li)\b[^>]*>.*?</\1>", re.DOTALL)
+_RANGE = re.compile(r"(?<=\d)(\N{EN DASH})(?=\d)")
+"""Where a browser would end a line inside of an interval."""
 
 
 def document(body: Html, *, title: str, language: str) -> str:
@@ -14,6 +20,7 @@ def document(body: Html, *, title: str, language: str) -> str:
         body = trusted(
             body.replace(f"{letter} = ", f"{letter}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
         )
+    body = trusted(_PROSE.sub(lambda found: _RANGE.sub("\\1\N{WORD JOINER}", found[0]), body))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

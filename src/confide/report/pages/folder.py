@@ -12,9 +12,13 @@ from confide.regular_file import sync_folder, tell_day_alone, writing
 from confide.release.certificate.certificate import NOISY_PATH
 from confide.release.reused import REUSED_PATH
 from confide.release.verify.verify import read_certificate
+from confide.report.wording.article import REFERENCES
 
 REPORT, CERTIFICATE, METHODS = "report.html", "certificate.json", "methods.md"
-_NAMES = {REPORT, CERTIFICATE, METHODS, NOISY_PATH, REUSED_PATH, "sources", "tables", "figures"}
+_NAMES = {
+    *(REPORT, CERTIFICATE, METHODS, REFERENCES, NOISY_PATH, REUSED_PATH),
+    *("sources", "tables", "figures"),
+}
 
 
 def require_place(certificate: Json, out: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.drawing.asking import Asking
-from confide.drawing.cells import cells_of
+from confide.drawing.cells import readable_cells
 from confide.drawing.shown import Shown
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic, in the layout that readers of its kind expect."""
-    own, cells = kind_of(statistic).table, cells_of(release.of(statistic))
+    words = words.on(statistic)
+    own, cells = kind_of(statistic).table, readable_cells(release.of(statistic))
     if own is None or not cells:
         found = shown(release, statistic, words=words)
     else:

@@ -115,7 +115,7 @@ def table_part(
         tag("h3", words.say("page.table")),
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
-        _chosen(statistic, cells=len(cells), words=words),
+        _chosen(statistic, cells, words=words),
     )
 
 
@@ -129,10 +129,13 @@ def caption_of(title: str, *, table: Shown, cells: Sequence[Cell], words: Words)
     return told.replace("?.", "?")  # a title that asks needs no full stop
 
 
-def _chosen(statistic: Statistic, *, cells: int, words: Words) -> Html | str:
+def _chosen(statistic: Statistic, cells: Sequence[Cell], *, words: Words) -> Html | str:
     """Return the note that goes with a table of the numbers that one cites."""
-    key = kind_of(statistic).cited_note(statistic)
-    return tag("p", words.say(key, numbers=f"{cells:,}"), class_="note") if key else ""
+    kind = kind_of(statistic)
+    key = kind.cited_note(statistic)
+    if not key or len(kind.cited(cells)) == len(cells):
+        return ""
+    return tag("p", words.say(key, numbers=f"{len(cells):,}"), class_="note")
 
 
 def points(title: str, sentences: Sequence[str]) -> Html:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from confide.drawing.charts.figure import Figure, Plate
 from confide.drawing.charts.render import Drawing, draw
-from confide.drawing.words import Words, load_words
+from confide.drawing.words import Words
 from confide.plans.canonical import canonical_bytes
 from confide.release.certificate.certificate import NOISY_PATH
 from confide.release.export import tables
@@ -24,6 +24,7 @@ from confide.report.pages.folder import CERTIFICATE, METHODS, REPORT, require_pl
 from confide.report.pages.page import page
 from confide.report.pages.reused_page import reused_page
 from confide.report.pages.table import frame, parquet_bytes
+from confide.report.wording.article import REFERENCES, references
 from confide.report.wording.methods import methods
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def save(
         ContractError: If ``out`` is a file, or a folder that holds anything else.
         UnknownNameError: If the language has no sentences.
     """
-    words = load_words(language)
+    words = release.words(language)
     require_place(release.certificate, out)
     files = contents(release, words=words, progress=progress)
     progress("write")
@@ -90,7 +91,8 @@ def contents(
     if shows_noisy(release.plan.study):
         files[NOISY_PATH] = release.noisy.payload()
     files[REPORT] = page(release, figures=drawn, words=words).encode()
-    files[METHODS] = methods(release, words=words).encode()
+    said = methods(release, words=words)
+    files[METHODS], files[REFERENCES] = said.encode(), references(said).encode()
     return files
 
 

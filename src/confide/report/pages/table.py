@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, cells_of, key_part, span_text
+from confide.drawing.cells import Cell, key_part, readable_cells, span_text
 from confide.drawing.findings import bare_text
 from confide.drawing.markup import Html, rows_of_texts, tag
 from confide.drawing.numbers import clean, fixed, percent
@@ -101,7 +101,7 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     kind = kind_of(statistic)
     if kind.chooses:
         return _chosen(release, statistic, words=words)
-    cells = kind.cited(_told_once(cells_of(release.of(statistic))))
+    cells = kind.cited(_told_once(readable_cells(release.of(statistic))))
     groups = group_titles(statistic, plan=release.plan, words=words) if _keyed(cells) else ()
     used = [any(cell.key[place] for cell in cells) for place in range(len(groups))]
     several = len({cell.quantity for cell in cells}) > 1
@@ -123,11 +123,11 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     alike: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         alike.setdefault((cell.quantity, cell.unit), []).append(cell)
-    decimals = {kind: digits(same) for kind, same in alike.items()}
+    decimals = {kind: digits(same, words=words) for kind, same in alike.items()}
     rows = []
     for cell in cells:
         places = decimals[cell.quantity, cell.unit]
-        row = [key_part(part) for part in itertools.compress(cell.key, used)]
+        row = [key_part(part, words=words) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
         row += _numbers(cell, places=places, words=words)
         row += [_interval(cell.inner, places=places, words=words)] if inner else []
@@ -194,4 +194,4 @@ def html_table(table: Shown, *, name: str, words: Words, most: int = MOST_ROWS) 
     if len(table.rows) > most:
         rows = f"{len(table.rows):,}"
         notes.append(words.say("page.rows-left-out", shown=str(most), rows=rows))
-    return tag("div", body, [tag("p", note, class_="note") for note in notes]) if notes else body
+    return tag("div", body, tag("p", " ".join(notes), class_="note")) if notes else body

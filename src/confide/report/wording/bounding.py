@@ -154,7 +154,7 @@ def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
 
 
 def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
-    name = label(column.name)
+    name = words.named(column.name)
     source = clean(column.because, most=200) or words.say("bounded.no-source")
     match column.kind:
         case Kind.TEXT:
@@ -191,7 +191,7 @@ def _units(column: Column, *, table: Table, words: Words) -> list[str]:
     return [
         words.say(
             "bounded.units",
-            column=label(column.name),
+            column=words.named(column.name),
             table=label(table.name),
             unit=clean(words.unit(column.unit)),
             known=words.listed(list(known), joint="or"),
@@ -205,7 +205,7 @@ def _after_a_number(unit: str, *, words: Words) -> str:
 
 
 def _nulls(column: Column, *, role: _Role, words: Words) -> str:
-    name = label(column.name)
+    name = words.named(column.name)
     if column.nulls is not None:
         constant = value_text(column.nulls, of=column.domain(), words=words)
         return words.say("bounded.nulls.constant", column=name, value=constant)
@@ -232,7 +232,7 @@ def measured_text(measurement: Measurement, *, words: Words) -> str:
     variable, _, what = measurement.name.rpartition("/")
     if variable and f"measured.of.{what}" in words.templates:
         name = words.say(f"measured.of.{what}")
-        return words.say("measured.of-variable", name=name, variable=label(variable))
+        return words.say("measured.of-variable", name=name, variable=words.named(variable))
     of_level, _, level = measurement.name.partition("/")
     if level:
         return words.say(f"measured.{of_level}-by", level=label(level))

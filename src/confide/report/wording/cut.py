@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from confide.drawing.cells import Cell
-from confide.drawing.conditions import label
 from confide.drawing.words import Words
 from confide.plans.estimates import COUNTS
 from confide.plans.plan import Plan, Statistic
@@ -22,7 +21,7 @@ def cut_text(
 ) -> tuple[str, ...]:
     """Return the sentences that go with a statistic whose bound or limit may cut; else nothing."""
     stops = tuple(
-        words.say("cut.stops", name=label(each.name), most=f"{each.at_most:,}")
+        words.say("cut.stops", name=words.named(each.name), most=f"{each.at_most:,}")
         for each in limits_of(plan, statistic)
     )
     bounds = cutting(plan, statistic)

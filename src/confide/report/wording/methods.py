@@ -27,6 +27,7 @@ from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.parts import DataPart, FactPart
+from confide.report.wording.article import article
 from confide.report.wording.bounding import kept_text, law_text, measured_text
 from confide.report.wording.by_itself_words import by_itself_sentences
 from confide.report.wording.cut import cut_text
@@ -49,7 +50,13 @@ def methods(release: "Release", *, words: Words) -> str:
     sources = [f"- {source}" for source in words.each("methods.sources")]
     return "\n".join(
         (
-            f"## {words.say('methods.title')}",
+            f"## {words.say('article.title')}",
+            "",
+            article(release, words=words),
+            "",
+            f"## {words.say('article.supplement')}",
+            "",
+            words.say("article.bib"),
             "",
             sentences,
             "",

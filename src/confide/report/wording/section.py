@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, cells_of
-from confide.drawing.conditions import label
+from confide.drawing.cells import Cell, readable_cells
 from confide.drawing.numbers import epsilon_text
 from confide.drawing.population import about
 from confide.drawing.words import Words
-from confide.plans.estimates import PATIENTS_LEFT_OUT, Covers
+from confide.plans.estimates import NOT_REACHED, PATIENTS_LEFT_OUT, Covers
 from confide.plans.plan import Plan, Statistic
 from confide.privacy.amount import Amount
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
@@ -66,9 +65,9 @@ class StatisticSection:
 
 def section(release: "Release", statistic: Statistic, *, words: Words) -> StatisticSection:
     """Return the words of one statistic of a release."""
-    plan, kind = release.plan, kind_of(statistic)
-    cells = cells_of(release.of(statistic))
-    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags)
+    plan, kind, words = release.plan, kind_of(statistic), words.on(statistic)
+    cells = readable_cells(release.of(statistic))
+    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag != NOT_REACHED)
     said = {flag for each in release.of(statistic) for flag in each.flags}
     flags |= dict.fromkeys(flag for flag in PATIENTS_LEFT_OUT if flag in said)
     return StatisticSection(
@@ -114,7 +113,7 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     if weight is None:
         return told
     key = "weighting.weighted" if kind_of(statistic).weighted else "weighting.unweighted"
-    return words.say(key, about=told, weight=label(weight.column))
+    return words.say(key, about=told, weight=words.named(weight.column))
 
 
 def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import cells_of
+from confide.drawing.cells import readable_cells
 from confide.drawing.markup import isolated, rows_of_texts, tag
 from confide.drawing.numbers import clean
-from confide.drawing.words import load_words
 from confide.release.certificate.certificate import shown_loss
 from confide.report.wording.describe import title_of
 from confide.report.wording.odds_words import loss_text
@@ -21,14 +20,14 @@ MOST = 30
 
 def summary(release: "Release") -> str:
     """Return the element."""
-    words, plan = load_words("en"), release.plan
+    words, plan = release.words(), release.plan
     free = release.made_of is not None
     cost = words.say("reuse.free") if free else loss_text(shown_loss(plan), words=words)
     told = [
         (
             tag("code", clean(each.id)),
             isolated(title_of(each, plan=plan, words=words)),
-            isolated(headline(cells_of(release.of(each)), kind=kind_of(each), words=words)),
+            isolated(headline(readable_cells(release.of(each)), kind=kind_of(each), words=words)),
         )
         for each in plan.statistics[:MOST]
     ]

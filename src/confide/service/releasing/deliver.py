@@ -118,7 +118,7 @@ def _delivered(
         _require_room(out, plan=plan, request=request)
         key = request_key(plan, request)
         before = site.ledger.head().number
-        made = way(plan, key)
+        made = way(plan, key).called(declared.labels)
         accounting = made.form.accounting
         with stored_already(accounting.entry):
             made.save(out, progress=progress)

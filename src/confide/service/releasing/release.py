@@ -141,6 +141,7 @@ def _certified(
             stored,
             issuer=site.declared.issuer(),
             outlines=outlines,
+            labels=site.declared.labels,
             signer=site.signer,
             authority=authority_of(site.ledger, stored.entry),
             commitment=commitment_of(snapshot.opening(stored.entry)),

@@ -58,7 +58,9 @@ def reuse(site: Site, plan: Plan) -> ReusedRelease:
     """
     by = site.declared.issuer()
     found = certified_reuse(site.ledger, plan, issuer=by, signer=site.signer)
-    return reused_release(*found, outlines=site.declared.outlines(plan))
+    return reused_release(
+        *found, outlines=site.declared.outlines(plan), labels=site.declared.labels
+    )
 
 
 def reuse_study(
@@ -78,7 +80,7 @@ def reuse_study(
     with site:
         require_outside(out, folder=site.folder)
         plan = declared.plan()
-        made = reuse(site, plan)
+        made = reuse(site, plan).called(declared.labels)
         passed_over = _passed_over(plan, site=site)
         made.save(out, progress=progress)
         progress("verify")

@@ -7,7 +7,6 @@ from confide.drawing.cells import Cell
 from confide.drawing.charts.marks import stacked_bars
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.charts.vega import Row
-from confide.drawing.conditions import label
 from confide.drawing.numbers import clean, percent
 from confide.drawing.words import Words
 from confide.tables.relation import MISSING, OVERALL
@@ -47,7 +46,7 @@ def draw(subject: Subject) -> Drawn:
 
 
 def _bar(cell: Cell, *, several: bool, words: Words) -> str:
-    parts = [label(cell.key[0])]
+    parts = [words.named(cell.key[0])]
     parts += [group_of(cell.key[2], words=words)] if several else []
     return words.say("key.joint").join(parts)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from confide.drawing.asking import by_key_heads, of_table
 from confide.drawing.cells import Cell
-from confide.drawing.conditions import label
 from confide.drawing.headlines import number, usable, value_of
 from confide.drawing.numbers import clean
 from confide.drawing.quantities import digits
@@ -27,8 +26,8 @@ def _headline(cells: Sequence[Cell], words: Words) -> str:
     ]
     worst = max(spoilt or known, key=value_of)
     field, state, _ = worst.key
-    said = number(worst, digits([worst]), words=words)
-    return words.say("headline.data-quality", field=label(field), state=clean(state), **said)
+    said = number(worst, digits([worst], words=words), words=words)
+    return words.say("headline.data-quality", field=words.named(field), state=clean(state), **said)
 
 
 KIND = Kind(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from confide.drawing.asking import Asking
 from confide.drawing.cells import Cell, plus_minus
-from confide.drawing.conditions import label
 from confide.drawing.numbers import fixed, percent
 from confide.drawing.quantities import digits
 from confide.drawing.shown import Shown
@@ -21,7 +20,7 @@ def table(statistic: DataQuality, found: Sequence[Cell], asking: Asking) -> Show
     del statistic
     words = asking.words
     cells = [cell for cell in found if cell.quantity == "share"]
-    places = min(digits(cells), 2)
+    places = min(digits(cells, words=words), 2)
     by_group = len({cell.key[2] for cell in cells}) > 1
     head = [words.say("head.field")]
     head += [words.say("head.group")] if by_group else []
@@ -30,7 +29,7 @@ def table(statistic: DataQuality, found: Sequence[Cell], asking: Asking) -> Show
     rows = []
     for field, group in dict.fromkeys((cell.key[0], cell.key[2]) for cell in cells):
         own = [cell for cell in cells if (cell.key[0], cell.key[2]) == (field, group)]
-        row = [label(field)]
+        row = [words.named(field)]
         row += [group_of(group, words=words)] if by_group else []
         for state in ("ok", "missing", "other"):
             match = [cell for cell in own if state_of(cell) == state]

@@ -26,7 +26,7 @@ def _headline(cells: Sequence[Cell], words: Words) -> str:
         "headline.histogram",
         cells=f"{len(cells):,}",
         key=key_text(largest, words=words),
-        **number(largest, digits(known), words=words),
+        **number(largest, digits(known, words=words), words=words),
     )
 
 

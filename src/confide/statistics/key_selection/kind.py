@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from confide.drawing.asking import Asking, unit_axis
 from confide.drawing.cells import Cell, key_text
-from confide.drawing.conditions import label
 from confide.drawing.headlines import number, usable
 from confide.drawing.words import Words
 from confide.statistics.key_selection.section import KeySelectionSection
@@ -13,12 +12,11 @@ from confide.statistics.kind import Kind
 
 
 def _title(statistic: KeySelection, asking: Asking) -> str:
-    return asking.words.say("title.key-selection", key=label(statistic.key))
+    return asking.words.say("title.key-selection", key=asking.words.named(statistic.key))
 
 
 def _groups(statistic: KeySelection, asking: Asking) -> tuple[str, ...]:
-    del asking
-    return (label(statistic.key),)
+    return (asking.words.named(statistic.key),)
 
 
 def _headline(cells: Sequence[Cell], words: Words) -> str:

@@ -3,7 +3,6 @@
 from functools import partial
 
 from confide.drawing.asking import Asking, by_heads, of_covariates, quantity_axis
-from confide.drawing.conditions import label
 from confide.drawing.findings import ratio_headline
 from confide.statistics.kind import Kind
 from confide.statistics.person_time.hazard import HazardRegression
@@ -14,7 +13,7 @@ from confide.statistics.person_time.section import HazardRegressionSection, Pois
 def _of_events(statistic: PoissonRegression, asking: Asking) -> str:
     names = asking.listed(statistic.covariates)
     return asking.words.say(
-        "title.poisson-regression", events=label(statistic.events), covariates=names
+        "title.poisson-regression", events=asking.words.named(statistic.events), covariates=names
     )
 
 

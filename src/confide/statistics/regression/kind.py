@@ -1,7 +1,6 @@
 """What reports say of a linear regression."""
 
 from confide.drawing.asking import by_heads, of_outcome
-from confide.drawing.conditions import label
 from confide.drawing.findings import coefficient_headline
 from confide.drawing.words import Words
 from confide.statistics.kind import Kind
@@ -10,8 +9,8 @@ from confide.statistics.regression.section import LinearRegressionSection
 
 
 def _axis(statistic: LinearRegression, unit: str, words: Words) -> str:
-    del unit, words
-    return label(statistic.outcome)
+    del unit
+    return words.named(statistic.outcome)
 
 
 KIND = Kind(

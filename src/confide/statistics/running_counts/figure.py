@@ -22,4 +22,4 @@ def draw(subject: Subject) -> Drawn:
     notes: tuple[str, ...] = ()
     if len(last) > len(chosen):
         notes = (words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(last):,}"),)
-    return stacked(panels, x_title=subject.names[-1]), notes
+    return stacked(panels, x_title=subject.names[-1], unit=subject.time_unit(), words=words), notes

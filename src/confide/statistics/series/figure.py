@@ -16,5 +16,5 @@ def draw(subject: Subject) -> Drawn:
         panels.append(Panel(cells=rows, title=clean(words.unit(rows[0].unit))))
     gaps = any(cell.value is None for cell in values)
     notes = (words.say("chart.gaps"),) if gaps else ()
-    chart = stacked(panels, x_title=subject.names[-1])
+    chart = stacked(panels, x_title=subject.names[-1], unit=subject.time_unit(), words=words)
     return chart, (*notes, *hollow_note(cells, words=words))

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from confide.drawing.asking import Asking, by_axes
-from confide.drawing.conditions import label
 from confide.drawing.numbers import significant
 from confide.statistics.bias import RATIO
 from confide.statistics.kind import Kind
@@ -12,7 +11,7 @@ from confide.statistics.series.spec import Budget, Series
 
 
 def _title(statistic: Series, asking: Asking) -> str:
-    column = label(statistic.column)
+    column = asking.words.named(statistic.column)
     return asking.words.say(f"title.series.{statistic.of.value}", column=column)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from confide.drawing.asking import of_events, unit_axis
 from confide.drawing.cells import Cell
-from confide.drawing.conditions import label
 from confide.drawing.words import Words
 from confide.statistics.bias import RATIO
 from confide.statistics.kind import Kind
@@ -14,7 +13,7 @@ from confide.statistics.standardized_rate.spec import StandardizedRate
 
 def _strata(statistic: StandardizedRate, cells: Sequence[Cell], words: Words) -> Mapping[str, str]:
     del cells
-    return {"strata": words.listed([label(name) for name in statistic.strata])}
+    return {"strata": words.listed([words.named(name) for name in statistic.strata])}
 
 
 KIND = Kind(

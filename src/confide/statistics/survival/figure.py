@@ -12,9 +12,9 @@ References:
         https://doi.org/10.1136/bmjopen-2019-030215
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from confide.drawing.cells import Cell, label_of
 from confide.drawing.charts.style import INK, MUTED, SERIES, WIDTH, room_for
@@ -33,30 +33,20 @@ from confide.drawing.charts.vega import (
 )
 from confide.drawing.numbers import clean, fixed, percent
 from confide.drawing.words import Words
-from confide.statistics.survival.headline import DAYS_A_YEAR, in_years
-
-_Time = TypeVar("_Time")
+from confide.statistics.survival.times import DAYS_A_YEAR, in_years, named_times
 
 MOST_ARMS = len(SERIES)
-_TIMES = 7
+_FEW = 4
+"""Times that the axis of a small panel names."""
 _CURVE, _PANEL, _LINE = 300, 150, 17
 _ACROSS, _GAP = 3, 44
+_NAME, _MOST_ROOM = 14, 150
+"""Pixels from one name at the end of a curve to the next, and of the longest that stands there."""
 _BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
 
 _YEARS = f"format(datum.value / {DAYS_A_YEAR}, '.1~f')"
-
-
-def few_times(times: Sequence[_Time], *, most: int = _TIMES) -> Sequence[_Time]:
-    """Return at most so many times, evenly chosen, the start among them.
-
-    Example:
-        >>> few_times(["0", "6", "12", "18", "24"], most=3)
-        ['0', '12', '24']
-    """
-    every = -(-(len(times) - 1) // (most - 1))
-    return times[:: max(1, every)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,19 +58,19 @@ class _Frame:
         times: Every public time, the first of them the start.
         title: Of the time axis.
         years: Whether times are days that the axis shows as years.
+        named: The times that axis and risk table name, the start first.
     """
 
     arms: tuple[str, ...]
     times: tuple[float, ...]
     title: str
     years: bool
+    named: tuple[float, ...]
 
-    def ticks(self, most: int = _TIMES) -> Sequence[float]:
-        """Return at most so many times, evenly chosen, the start among them."""
-        return few_times(self.times, most=most)
-
-    def x(self, *, labels: bool, most: int = _TIMES) -> Spec:
-        shown = self.ticks(most)
+    def x(self, *, labels: bool, most: int = 0) -> Spec:
+        shown = self.named
+        if most and len(shown) > most:
+            shown = shown[:: -(-(len(shown) - 1) // (most - 1))]
         axis = {
             "values": list(shown),
             "tickCount": len(shown),
@@ -103,9 +93,19 @@ class _Frame:
         scale = {"domain": list(self.arms), "range": dashes}
         return field("arm:N", scale=scale, legend=self._legend())
 
+    @property
+    def at_ends(self) -> bool:
+        """Whether curves are named at their ends, which short names leave room for."""
+        return len(self.arms) > 1 and room_for(self.arms) <= _MOST_ROOM
+
+    @property
+    def width(self) -> int:
+        """Of the curves, beside the names at their ends."""
+        return WIDTH - (room_for(self.arms) + 8 if self.at_ends else 0)
+
     def _legend(self) -> Spec | None:
         style = {"symbolType": "stroke", "symbolStrokeWidth": 2.5, "symbolSize": 700}
-        return style if len(self.arms) > 1 else None
+        return style if len(self.arms) > 1 and not self.at_ends else None
 
 
 def draw(subject: Subject) -> Drawn:
@@ -125,13 +125,15 @@ def draw(subject: Subject) -> Drawn:
         if shown_unit
         else words.say("head.time"),
         years=years,
+        named=tuple(map(float, named_times(times, unit=unit, at=words.look.at))),
     )
     arms = dict(zip(shown, frame.arms, strict=True))
     events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
     curve = _rows("survival", found, arms=arms, event="", times=times, start=1.0)
-    panel = _Panel(title=words.say("chart.survival-share"), top=1.0, width=WIDTH, height=_CURVE)
+    free = words.look.event_free or words.say("chart.survival-share")
+    panel = _Panel(title=clean(free), top=1.0, width=frame.width, height=_CURVE)
     parts = [
-        _curve(curve, frame=frame, panel=panel, most=_TIMES),
+        _curve(curve, frame=frame, panel=panel),
         _risk_table(found, arms=arms, events=events, times=times, frame=frame, words=words),
     ]
     if len(events) > 1:
@@ -192,7 +194,7 @@ class _Panel:
     height: int
 
 
-def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int) -> Chart:
+def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int = 0) -> Chart:
     x, colour = frame.x(labels=True, most=most), frame.colour()
     scale = {"domain": [0.0, panel.top], "nice": panel.top < 1}
     axis = {"format": ".0%" if panel.top >= 0.05 else ".1%", "grid": True, "tickCount": 5}
@@ -202,10 +204,33 @@ def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int) -> C
 
     band = mark("area", rows, opacity=0.18)
     line = mark("line", rows, strokeWidth=2.2)
-    return layer(
+    layers = [
         band.encode(x=x, y=y("low"), y2=until("high"), color=colour),
         line.encode(x=x, y=y("value"), color=colour, strokeDash=frame.dash()),
-    ).properties(width=panel.width, height=panel.height)
+    ]
+    if frame.at_ends and rows and panel.height == _CURVE:
+        names = mark("text", _ends(rows, panel), align="left", dx=7, fontWeight=600, fontSize=12)
+        layers.append(names.encode(x=x, y=y("at"), text=field("arm:N"), color=colour))
+    return layer(*layers).properties(width=panel.width, height=panel.height)
+
+
+def _ends(rows: Sequence[Row], panel: _Panel) -> list[Row]:
+    """Return where each curve ends, with room between the names that stand there."""
+    last = {row["arm"]: row for row in rows}
+    room = _NAME * panel.top / panel.height
+    ends: list[Row] = []
+    for row in sorted(last.values(), key=lambda row: float(row["value"])):
+        at = max(row["value"], ends[-1]["at"] + room if ends else 0.0)
+        ends.append({"arm": row["arm"], "time": row["time"], "at": at})
+    over = ends[-1]["at"] - panel.top
+    for row in reversed(ends):  # what was pushed above the axis goes down again
+        if over <= 0:
+            break
+        row["at"] -= over
+        over = 0.0
+    for low, high in itertools.pairwise(reversed(ends)):
+        high["at"] = min(high["at"], low["at"] - room)
+    return ends
 
 
 def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Words) -> Chart:
@@ -219,7 +244,7 @@ def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Word
         title = words.say("quantity.cumulative-incidence") if place % across == 0 else ""
         panel = _Panel(title=title, top=top, width=width, height=_PANEL)
         name = {"text": clean(event), "frame": "group", **heading}
-        drawn = _curve(points, frame=frame, panel=panel, most=4)
+        drawn = _curve(points, frame=frame, panel=panel, most=_FEW)
         panels.append(drawn.properties(title=name))
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     return below([beside(line, spacing=12) for line in lines], spacing=20)
@@ -240,7 +265,7 @@ def _risk_table(
         ("censored", "", words.say("quantity.censored")),
         *(("events", event, clean(event) or words.say("quantity.events")) for event in events),
     ]
-    ticks = set(frame.ticks())
+    ticks = set(frame.named)
     names: list[Row] = []
     numbers: list[Row] = []
     level = 0.5
@@ -282,4 +307,4 @@ def _risk_table(
             )
             colour = {"color": frame.colour()} if head else {}
             layers.append(side.encode(x=constant(0), y=y, text=field("text:N"), **colour))
-    return layer(*layers).properties(width=WIDTH, height=round(_LINE * level))
+    return layer(*layers).properties(width=frame.width, height=round(_LINE * level))

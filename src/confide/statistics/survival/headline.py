@@ -8,16 +8,9 @@ from collections.abc import Sequence
 from confide.drawing.cells import Cell, key_part, span_text
 from confide.drawing.findings import p_text
 from confide.drawing.headlines import usable
-from confide.drawing.numbers import clean, decimals_for, fixed, percent, significant
+from confide.drawing.numbers import clean, decimals_for, fixed, percent
 from confide.drawing.words import Words
-
-DAYS_A_YEAR = 365.25
-_LEAST_YEARS = 2
-
-
-def in_years(unit: str, *, until: float) -> bool:
-    """Return whether days are many enough to be read as years."""
-    return unit == "d" and until >= _LEAST_YEARS * 365
+from confide.statistics.survival.times import time_text
 
 
 def survival_headline(cells: Sequence[Cell], words: Words) -> str:
@@ -33,7 +26,9 @@ def survival_headline(cells: Sequence[Cell], words: Words) -> str:
     time, reached = [item for item in found.items() if len(item[1]) == arms][-1]
     unit = next((cell.unit for cell in known if cell.quantity == "median survival"), "")
     unit = unit or next((c.unit for c in known if c.quantity == "restricted mean"), "")
-    parts = {"time": _time(float(time), unit=unit, words=words)}
+    free = words.look.event_free or words.say("chart.survival-share")
+    at = time_text(float(time), unit=unit, until=float(time), words=words)
+    parts = {"time": at, "free": free[:1].upper() + clean(free[1:])}
     if len(reached) == 1:
         share, ends = _share(reached[0], words=words)
         interval = words.say(
@@ -44,20 +39,12 @@ def survival_headline(cells: Sequence[Cell], words: Words) -> str:
     high = max(reached, key=lambda cell: cell.value or 0.0)
     for name, cell in (("low", low), ("high", high)):
         parts[name], parts[f"{name}_ends"] = _share(cell, words=words)
-        parts[f"{name}_key"] = words.say("comma").join(key_part(part) for part in cell.key[:-2])
+        group = [key_part(part, words=words) for part in cell.key[:-2]]
+        parts[f"{name}_key"] = words.say("comma").join(group)
     p = next((cell.value for cell in known if cell.quantity == "log-rank p-value"), None)
     shown = words.say("headline.p-none") if p is None else p_text(p, words=words)
     parts |= {"p": shown, "level": percent(reached[0].level)}
     return words.say("headline.survival-many", **parts)
-
-
-def _time(time: float, *, unit: str, words: Words) -> str:
-    """Return a time with its unit, with years where it is many days."""
-    shown = significant(time, digits=6)
-    if in_years(unit, until=time):
-        years = significant(round(time / DAYS_A_YEAR, 1))
-        return words.say("headline.survival-years", days=shown, years=years)
-    return words.say("headline.survival-time", time=shown, unit=clean(words.unit(unit))).strip()
 
 
 def _share(cell: Cell, *, words: Words) -> tuple[str, str]:

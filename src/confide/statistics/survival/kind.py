@@ -1,19 +1,18 @@
 """What reports say of survival curves."""
 
 from confide.drawing.asking import Asking, by_names
-from confide.drawing.conditions import label
 from confide.drawing.numbers import clean
 from confide.statistics.kind import Kind
-from confide.statistics.survival.cited import cited
 from confide.statistics.survival.headline import survival_headline
+from confide.statistics.survival.readable import table
 from confide.statistics.survival.section import SurvivalSection
 from confide.statistics.survival.survival import Survival
 
 
 def _title(statistic: Survival, asking: Asking) -> str:
-    return asking.words.say(
-        "title.survival", time=label(statistic.time), status=label(statistic.status)
-    )
+    words = asking.words
+    time, status = words.named(statistic.time), words.named(statistic.status)
+    return words.say("title.survival", time=time, status=status)
 
 
 def _groups(statistic: Survival, asking: Asking) -> tuple[str, ...]:
@@ -21,11 +20,6 @@ def _groups(statistic: Survival, asking: Asking) -> tuple[str, ...]:
     unit = clean(words.unit(statistic.time_domain(asking.dataset).unit))
     time = words.say("head.time-unit", unit=unit) if unit else words.say("head.time")
     return (*by_names(statistic, asking), words.say("head.event"), time)
-
-
-def _note(statistic: Survival) -> str:
-    del statistic
-    return "page.rows-chosen"
 
 
 KIND = Kind(
@@ -38,7 +32,6 @@ KIND = Kind(
     headline=survival_headline,
     figure="confide.statistics.survival.figure:draw",
     subtitle="confide.statistics.survival.figure:subtitle",
-    cited=cited,
-    cited_note=_note,
+    table=table,
     audit="confide.statistics.survival.audit:AUDITED",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from confide.plans.estimates import Covers, Estimate
+from confide.plans.estimates import NOT_REACHED, Covers, Estimate
 from confide.plans.estimation.chi_squared import chi_squared_tail
 from confide.plans.estimation.intervals import Component
 from confide.privacy.unit import Entity
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from confide.statistics.survival.survival import Survival
 
 TOO_FEW = "too few at risk"
-NOT_REACHED = "not reached"
 OPEN = "beyond the horizon"
 WIDE = "wide bins"
 """Many leave in one bin: within it, hazards may not be as even as they are taken to be."""

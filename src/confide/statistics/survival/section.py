@@ -4,12 +4,24 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from confide.drawing.labels import Look
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
-from confide.statistics.section import Counting, Exact, StatisticSection, WholeRange
+from confide.statistics.section import (
+    Counting,
+    Exact,
+    Quantity,
+    StatisticSection,
+    WholeRange,
+    exact,
+)
 from confide.statistics.survival.method import Method
 from confide.statistics.survival.survival import Survival
 from confide.tables.schema import Dataset
+
+_DAYS = {"d": 1.0, "wk": 7.0, "mo": 365.25 / 12, "a": 365.25}
+_NEAR = 0.02
+"""How far a point of the curve may be from a time that is asked for, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +36,8 @@ class SurvivalSection(StatisticSection):
     edges: list[Exact] | None = None
     until: Exact | None = None
     entry: str | None = None
+    event_free: str = ""
+    at: list[Quantity] = field(default_factory=list)
     method: Literal["exit-histogram", "per-time-point"] = "exit-histogram"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
@@ -54,6 +68,17 @@ class SurvivalSection(StatisticSection):
             **extra,
         )
 
+    def look(self, statistic: Survival, *, dataset: Dataset) -> Look:
+        """Return the words for those without the event, and the times that readers look for.
+
+        Raises:
+            ContractError: If the curve has no point near such a time.
+        """
+        of = statistic.time_domain(dataset)
+        edges = [float(of.physical(edge)) for edge in statistic.canonical_edges(dataset)[1:]]
+        at = [_nearest(text, edges=edges, unit=of.unit, name=self.id) for text in self.at]
+        return Look(digits=self.digits, event_free=self.event_free, at=tuple(at))
+
     def error_unit(self, dataset: Dataset) -> str:
         """Return the unit of a share that survives."""
         del dataset
@@ -67,3 +92,27 @@ class SurvivalSection(StatisticSection):
             unit="",
             hint="Survival lies between 0 and 1; write e.g. within: 0.02.",
         )
+
+
+def _nearest(text: str, *, edges: list[float], unit: str, name: str) -> float:
+    """Return the point of a curve at a time such as "5 a", in the unit of its time."""
+    number, _, written = text.strip().partition(" ")
+    try:
+        time = float(exact(number))
+    except ValueError as problem:
+        raise ContractError(f"Survival {name!r}: {problem}.") from None
+    written = written.strip() or unit
+    if written != unit:
+        if written not in _DAYS or unit not in _DAYS:
+            raise ContractError(
+                f"Survival {name!r}: expected a time in {unit}, got {text!r}.",
+                hint="Days, weeks, months and years are d, wk, mo and a.",
+            )
+        time *= _DAYS[written] / _DAYS[unit]
+    nearest = min(edges, key=lambda edge: abs(edge - time))
+    if abs(nearest - time) > _NEAR * time:
+        raise ContractError(
+            f"Survival {name!r} has no point at {text}; the nearest is at {nearest:g} {unit}.",
+            hint="Choose bins or edges that have one, before the study is released.",
+        )
+    return nearest

@@ -10,7 +10,6 @@ References:
 from confide.drawing.cells import Cell
 from confide.drawing.charts.marks import Frame, dots, row_of, zone
 from confide.drawing.charts.subject import Drawn, Subject
-from confide.drawing.conditions import label
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 
@@ -52,5 +51,5 @@ def draw(subject: Subject) -> Drawn:
 
 def _name(cell: Cell, *, words: Words) -> str:
     variable, key, _ = cell.key
-    parts = [part for part in (label(variable), clean(key)) if part]
+    parts = [part for part in (words.named(variable), clean(key)) if part]
     return words.say("key.joint").join(parts) or words.say("chart.all")

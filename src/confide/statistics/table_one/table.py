@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from confide.drawing.asking import Asking
-from confide.drawing.cells import Cell, span_text
-from confide.drawing.conditions import label
+from confide.drawing.cells import Cell, key_part, span_text
 from confide.drawing.numbers import clean, fixed, percent
 from confide.drawing.quantities import digits
 from confide.drawing.shown import Shown
@@ -40,7 +39,8 @@ class _Layout:
             for (kind, key), cell in self.cells.items()
             if kind == quantity and (not variable or key[0] == variable)
         ]
-        return min(digits(alike), 2)
+        most = 1 if quantity == "share" else self.words.labels.digits.get(variable, 2)
+        return min(digits(alike, words=self.words), most)
 
 
 def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
@@ -56,7 +56,9 @@ def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
         head.append(
             words.say(
                 "table-1.group",
-                group=words.say("table-1.overall") if group == OVERALL else clean(group),
+                group=words.say("table-1.overall")
+                if group == OVERALL
+                else key_part(group, words=words),
                 count=fixed(total.value or 0.0, decimals=0),
             )
         )
@@ -86,7 +88,8 @@ def table(statistic: TableOne, found: Sequence[Cell], asking: Asking) -> Shown:
 
 
 def _rows(line: MeasuredLine, layout: _Layout, *, missing: bool) -> Iterator[tuple[str, ...]]:
-    name, words = label(line.variable), layout.words
+    words = layout.words
+    name = words.named(line.variable)
     unit = clean(words.unit(line.domain.unit)) if line.domain.unit else ""
     title = words.say("table-1.with-unit", name=name, unit=unit) if unit else name
     differences = [_difference(line, pair, layout) for pair in layout.pairs]
@@ -98,7 +101,9 @@ def _rows(line: MeasuredLine, layout: _Layout, *, missing: bool) -> Iterator[tup
             blank = ("",) * len(layout.groups)
             yield (words.say("table-1.share", name=title), *blank, *differences)
             for key in line.domain.keys:
-                yield _under(clean(key), _counted(line.variable, key, layout), layout)
+                yield _under(
+                    key_part(key, words=words), _counted(line.variable, key, layout), layout
+                )
         case LineVector.MOMENTS:
             title = words.say("table-1.mean", name=title)
             yield (title, *_pairs(line.variable, ("mean", "sd"), layout), *differences)
@@ -172,7 +177,7 @@ def _reaches(lines: Iterable[MeasuredLine], layout: _Layout) -> str:
         if line.way in middle:
             key, quantity = middle[line.way]
             reach = _reach(quantity, line.variable, layout)
-            told.append(words.say(key, name=label(line.variable), reach=reach))
+            told.append(words.say(key, name=words.named(line.variable), reach=reach))
     return words.listed(told)
 
 

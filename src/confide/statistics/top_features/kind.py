@@ -1,7 +1,6 @@
 """What reports say of the features that go most strongly with an outcome."""
 
 from confide.drawing.asking import Asking, by_heads, several
-from confide.drawing.conditions import label
 from confide.drawing.headlines import chosen
 from confide.statistics.bias import CHOICE
 from confide.statistics.kind import Kind
@@ -15,7 +14,7 @@ def _title(statistic: TopFeatures, asking: Asking) -> str:
         "title.several-top-features",
         statistic.size,
         asking.words,
-        outcome=label(statistic.outcome),
+        outcome=asking.words.named(statistic.outcome),
     )
 
 

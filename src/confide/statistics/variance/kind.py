@@ -17,7 +17,7 @@ def _headline(cells: Sequence[Cell], words: Words) -> str:
     known = usable(cells)
     if len(known) != 2:
         return main_range(cells, words)
-    mean, spread = (number(cell, digits([cell]), words=words) for cell in known)
+    mean, spread = (number(cell, digits([cell], words=words), words=words) for cell in known)
     return words.say(
         "headline.variance",
         mean=mean["amount"],

@@ -99,6 +99,11 @@ def test_every_figure_and_gauge_has_a_text_alternative(html, release):
     assert '<html lang="en">' in html
 
 
+def unjoined(html):
+    """Return a page without what keeps ranges on one line."""
+    return html.replace("\N{WORD JOINER}", "")
+
+
 def test_every_statistic_has_its_headline_and_fitness(html, words, release):
     for key in ("fit.title", "unfit.title"):
         assert html.count(f"<h3>{escaping.escape(words.say(key))}</h3>") == len(
@@ -114,7 +119,7 @@ def test_the_first_page_has_a_sentence_a_question_one_line_of_privacy_and_all_co
     for place, statistic in enumerate(release.plan.statistics, start=1):
         said = section(release, statistic, words=words)
         assert first.count(f'href="#s{place}"') == whole.count(f'href="#s{place}"') == 1
-        assert escaping.escape(said.finding) in first
+        assert escaping.escape(said.finding) in unjoined(first)
         assert f"<td>{said.alone}</td>" in whole
     assert first.count("Someone who thinks it") == 1
 
@@ -126,8 +131,8 @@ def test_how_influence_was_bounded_is_told_once_with_the_questions_that_it_is_ab
     listed = after.split("</section>", 1)[0]
     of = [section(release, each, words=words).bounded for each in release.plan.statistics]
     for sentence in {each for said in of for each in said}:
-        assert html.count(f"<li><bdi>{escaping.escape(sentence)}</bdi>") == 1
-        assert escaping.escape(sentence) in listed
+        assert unjoined(html).count(f"<li><bdi>{escaping.escape(sentence)}</bdi>") == 1
+        assert escaping.escape(sentence) in unjoined(listed)
 
 
 def test_forty_of_sixty_cells_are_drawn_and_all_of_them_tabulated(html):
@@ -148,7 +153,7 @@ def test_the_same_release_gives_the_same_bytes_in_every_file(words):
     plan = cohorts.plan_of(statistics, dataset=cohorts.hospital())
     first, second = (contents(cohorts.release_of(plan), words=words) for _ in range(2))
     assert first == second
-    assert len(first) == 12
+    assert len(first) == 13
 
 
 def test_hostile_names_are_text_wherever_they_appear(words):

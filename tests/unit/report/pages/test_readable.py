@@ -5,16 +5,16 @@ import re
 
 import cohorts
 from command_line import confide
-from confide.drawing.cells import cells_of
+from confide.drawing.cells import cells_of, label_of
 from confide.drawing.charts.style import PAPER
 from confide.plans.contribution import Counted, PerPatient
 from confide.report.charts.chart import figure
-from confide.report.pages.table import shown
+from confide.report.pages.layouts import laid_out
 from confide.report.wording.describe import group_titles, total_of
 from confide.report.wording.section import section
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.proportion.spec import Proportion
-from confide.statistics.survival.figure import few_times
+from confide.statistics.survival.times import named_times
 from small_clinic import make_clinic
 
 
@@ -34,21 +34,34 @@ def test_a_survival_axis_of_many_days_is_in_years(release, words):
     assert "datum.value / 365.25" in drawn
 
 
-def test_a_survival_table_holds_what_one_cites_and_says_where_the_rest_is(release, words, html):
+def test_a_survival_table_has_times_down_and_groups_across_in_per_cent(release, words):
     statistic = of(release, "survival")
     cells = cells_of(release.of("survival"))
-    table = shown(release, statistic, words=words)
-    times = list(dict.fromkeys(cell.key[-1] for cell in cells if cell.quantity == "at risk"))
-    place = table.head.index("Quantity")
-    rows = [row for row in table.rows if row[place] == "survival"]
-    curve = {
-        cell.key[-1] for cell in cells if cell.quantity == "survival" and cell.value is not None
-    }
-    assert {row[place - 1] for row in rows} == curve & set(few_times(times)[1:]) != set()
-    assert not any("withheld" in row for row in rows)
-    assert "at risk" not in {row[place] for row in table.rows}
-    assert "log-rank p-value" in {row[place] for row in table.rows}
-    assert f"the file holds all {len(cells):,} numbers" in html
+    table = laid_out(release, statistic, words=words)
+    arms = list(dict.fromkeys(cell.key[:-2] for cell in cells if cell.quantity == "at risk"))
+    names = [label_of(arm, words=words) for arm in arms]
+    down = [row[0] for row in table.rows]
+    assert table.head == ("", *names)
+    assert down[0] == "Event-free, %"
+    times = [name for name in down if name.startswith("\N{EM SPACE}at ")]
+    assert len(times) >= 2
+    values = {cell.value for cell in cells if cell.quantity == "survival" and cell.value}
+    shown = {float(row[1].split(" (")[0]) for row in table.rows if row[0] in times}
+    assert all(any(abs(100 * value - one) < 0.06 for value in values) for one in shown)
+    assert not any("withheld" in text for row in table.rows for text in row)
+    (reference,) = {row[1] for row in table.rows if row[0] == "Hazard ratio"}
+    assert reference == "reference"
+    assert any(note.startswith("Log-rank test: χ²") for note in table.notes)
+
+
+def test_times_of_a_curve_are_those_that_people_count_in():
+    half_years = [str(365 * half / 2) for half in range(31)]
+    named = [float(time) / 365 for time in named_times(half_years, unit="d")]
+    assert named == [0, 3, 6, 9, 12, 15]
+    weeks = [str(week) for week in range(53)]
+    assert named_times(weeks, unit="wk")[1] == "13"
+    asked = named_times(half_years, unit="d", at=(365.0, 1825.0))
+    assert asked == ["0.0", "365.0", "1825.0"]
 
 
 def test_no_number_is_parted_from_its_sign(release, words):

@@ -38,6 +38,41 @@ def test_no_text_of_any_kind_is_cut_or_leaves_its_box_and_no_number_breaks(
     assert measured(window, every_kind, width=width, media=media) == []
 
 
+CONTRAST = """
+const light = text => {
+  const [r, g, b] = text.match(/[0-9.]+/g).map(Number).map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const paper = node => {
+  for (; node; node = node.parentElement) {
+    const fill = getComputedStyle(node).backgroundColor;
+    if (fill && fill !== 'rgba(0, 0, 0, 0)') return light(fill);
+  }
+  return 1;
+};
+const found = [];
+for (const node of document.querySelectorAll('h1, h2, h3, p, li, td, th, a, dd, dt')) {
+  if (node.closest('svg')) continue;
+  const a = light(getComputedStyle(node).color), b = paper(node);
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) found.push(node.tagName + ' ' + ratio.toFixed(2));
+}
+return [paper(document.querySelector('.sheet')), [...new Set(found)]];
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_by_day_and_by_night(window, every_kind, scheme):
+    wanted = {"media": "screen", "features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    window.get(every_kind.as_uri())
+    paper, faint = window.execute_script(CONTRAST)
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert (paper > 0.5) is (scheme == "light")
+    assert faint == []
+
+
 def test_a_report_of_one_count_prints_on_three_pages(window, tmp_path):
     clinic = make_clinic(tmp_path)
     one = STUDY.split("  - {id: by_sex", maxsplit=1)[0]
