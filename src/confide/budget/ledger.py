@@ -298,10 +298,7 @@ class Ledger(Protocol):
         """
 
     def withholding(self, number: int) -> "Decision | None":
-        """Return by whose decision the answer of an entry goes to nobody; None where it may.
-
-        Of a growing release also a decision about earlier periods, which the answer repeats.
-        """
+        """Return who decided that an answer, or one that it repeats, goes to nobody; or None."""
 
     def of_plan(self, lineage: str, *, digest: str) -> tuple[Entry, ...]:
         """Return the requests of a plan, oldest first; reads no others, like the next three."""
@@ -338,7 +335,7 @@ class Ledger(Protocol):
         """
 
     def lost_beside(self, number: int, *, window: str) -> int:
-        """Return in grid units what rows that are lost charged, as far as it counts in a window.
+        """Return in grid units what lost rows charged, as far as it counts in a window.
 
         No entry tells of it any more: an officer went on after an older ledger was put back.
         """
