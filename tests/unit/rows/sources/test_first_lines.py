@@ -219,7 +219,11 @@ def test_init_names_the_option_that_it_cannot_take(tmp_path):
     ("before", "after", "told"),
     [
         ("sex: {categories: [female, male]}", "sex:", "columns → sex: expected keys such as"),
-        ("source: {kind: csv, path: data}", "source:", "source: expected keys such as kind"),
+        (
+            "source: {kind: csv, path: data}",
+            "source:",
+            "source: expected keys such as checked or kind",
+        ),
         ("columns:\n", "columns: 5\n#", "columns: expected a mapping of names"),
     ],
 )
