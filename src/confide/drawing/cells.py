@@ -80,7 +80,7 @@ def readable_cells(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
     their own figures and tables write.
     """
     cells = cells_of(estimates)
-    if not any(cell.quantity in _SHARES and cell.unit == "1" for cell in cells):
+    if not any(cell.quantity in (*_SHARES, "departure") and cell.unit == "1" for cell in cells):
         return cells
     units = dict.fromkeys(_SHARES, PERCENT) | dict.fromkeys(_MADE_OF_SHARES, POINTS)
     return tuple(

@@ -48,7 +48,7 @@ def digits(cells: Sequence[Cell], *, words: Words) -> int:
     """
     found, most = _digits(cells), words.look.digits
     if most is None and all(cell.unit in (PERCENT, POINTS) for cell in cells):
-        most = 1
+        most = 2 if any(cell.quantity == "departure" for cell in cells) else 1
     return found if most is None else min(found, most)
 
 

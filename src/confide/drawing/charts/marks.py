@@ -43,6 +43,8 @@ from confide.drawing.charts.vega import (
 
 _MOST_STEPS = 60  # a law on few integers is drawn as steps, not as a curve
 
+_NARROWEST, _USUAL = 110, 150
+"""Pixels of the narrowest chart of several, and of all their labels where these are short."""
 _FEWEST, _MOST = 3, 7
 """Ticks of an axis of ratios."""
 _RATIOS = (
@@ -337,9 +339,12 @@ def titled(chart: Chart, *, title: str, subtitle: str) -> Chart:
     return chart.properties(**heading, config=theme())
 
 
-def side_by_side(charts: Sequence[tuple[str, Chart]]) -> Chart:
-    """Return several charts of the same groups, each under its own name."""
-    width = WIDTH // len(charts) - 20
+def side_by_side(charts: Sequence[tuple[str, Chart]], *, labels: int = 0) -> Chart:
+    """Return several charts of the same groups, each under its own name.
+
+    ``labels`` are the pixels that all their labels take: long ones leave less for the values.
+    """
+    width = max(_NARROWEST, (WIDTH - max(0, labels - _USUAL)) // len(charts) - 20)
     named = [chart.properties(width=width, title=_heading(name)) for name, chart in charts]
     return beside(named, spacing=28)
 
