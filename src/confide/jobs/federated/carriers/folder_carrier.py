@@ -52,9 +52,14 @@ class FolderCarrier:
             wire: The signed message.
             leg: Its step.
             to: Name of the recipient, or "all".
+
+        Raises:
+            OSError: If it cannot be written, or a link stands in the place of this member's folder.
         """
         own = self._place / self._member
         own.mkdir(parents=True, exist_ok=True)
+        with folder_of_others(own):
+            pass
         name = f"p{leg}.{self._member}.{to}.{hashlib.sha256(wire).hexdigest()}.msg"
         try:
             create_bytes(own / name, wire)

@@ -125,6 +125,15 @@ def test_a_folder_that_is_a_link_is_not_read(view, tmp_path):
     assert taken(view("site-0")) == [b"said"]
 
 
+def test_nothing_is_written_through_a_link(view, tmp_path):
+    folder = own(view, tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (folder.parent / "site-0").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="site-0"):
+        view("site-0").put(b"said", leg=Leg.SHARE, to="coordinator")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_rounds_have_folders_of_their_own(view, tmp_path):
     view("coordinator").put(b"said", leg=Leg.KEYS, to="all")
     other = FolderCarrier(tmp_path, terms=Hospitals(tmp_path).of_round(1), member="site-0")

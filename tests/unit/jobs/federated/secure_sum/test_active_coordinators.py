@@ -222,6 +222,14 @@ def test_who_was_told_that_others_shared_does_not_consent(hospitals):
     refused(played.sites[0], wire, "told of other sites that shared")
 
 
+def test_a_list_of_survivors_is_of_the_list_of_dealers_that_the_site_knows(hospitals):
+    played = Played(hospitals)
+    shared = survivors(hospitals, played)
+    other = bytes([shared[0] ^ 1]) + shared[1:]
+    wire = lie(hospitals, Leg.SURVIVORS, written_survivors(other, range(7)))
+    refused(played.sites[0], wire, "told of other sites that shared")
+
+
 def split(hospitals, played, one, two):
     """Tell two groups of two lists of survivors; return each site's consent."""
     shared = survivors(hospitals, played)

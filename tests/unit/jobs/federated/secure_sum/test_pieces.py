@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from confide.errors import InvalidParameterError, RoundAbortedError
 from confide.jobs.federated.secure_sum import secret_sharing
+from confide.jobs.federated.secure_sum.agreement import key_from
 from confide.jobs.federated.secure_sum.fixed_point import from_whole, require_within, to_whole
 from confide.jobs.federated.secure_sum.mask_stream import BLOCK_WORDS, add_mask
 from confide.jobs.federated.secure_sum.secret_sharing import PRIME, dealt, secret_of
@@ -61,6 +62,18 @@ def test_a_share_that_is_no_field_element_joins_to_nothing():
 def test_secrets_are_not_dealt_badly(secret, holders, threshold):
     with pytest.raises(InvalidParameterError):
         dealt(secret, holders=holders, threshold=threshold, entropy=SystemEntropy())
+
+
+def test_no_two_purposes_rounds_pairs_or_directions_have_one_key():
+    asked = [
+        {"purpose": purpose, "context": context, "pair": pair}
+        for purpose in ("shares", "pair mask", "own mask", "commitment")
+        for context in (b"a" * 64, b"a" * 63 + b"b", b"b" + b"a" * 63)
+        for pair in ((0, 1), (1, 0), (0, 256), (1, 1))
+    ]
+    keys = {key_from(bytes(32), **each) for each in asked}
+    assert len(keys) == len(asked) == 48
+    assert {len(key) for key in keys} == {32}
 
 
 @pytest.mark.parametrize("length", [1, BLOCK_WORDS - 1, BLOCK_WORDS, 3 * BLOCK_WORDS + 5])
