@@ -11,7 +11,7 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PEERS = ("opendp", "smartnoise", "diffprivlib", "pythondp", "opacus")
+PEERS = ("opendp", "smartnoise", "diffprivlib", "pythondp", "pipelinedp", "tumult", "opacus")
 INSIDE = {"noise.py": "opendp"}
 """Scripts that time a peer in their own process, so that they run in its environment."""
 
