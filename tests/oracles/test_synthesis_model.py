@@ -10,8 +10,8 @@ import pytest
 
 from confide.errors import ContractError
 from confide.jobs.synthesis.model.belief import beliefs, potentials_of, summed
-from confide.jobs.synthesis.model.draw import Rows, drawn
-from confide.jobs.synthesis.model.fit import Impossible, Marginal, fitted
+from confide.jobs.synthesis.model.draw import Draws, rows_drawn
+from confide.jobs.synthesis.model.fit import Impossible, Marginal, fitted_model
 from confide.jobs.synthesis.model.junction_tree import junction_tree
 from confide.plans.simulation import Simulation
 
@@ -28,7 +28,7 @@ def marginal(variables, counts, *, sd):
 
 def tiny(tree=CHAIN, *, steps=300, **given):
     measured = [marginal((0, 1), AB, sd=5), marginal((1, 2), BC, sd=10)]
-    return fitted(tree, marginals=measured, total=100, steps=steps, **given)
+    return fitted_model(tree, marginals=measured, total=100, steps=steps, **given)
 
 
 def generator():
@@ -146,21 +146,21 @@ def test_a_second_fit_starts_from_the_first():
     assert again.loss == pytest.approx(first.loss, rel=1e-6)
 
 
-@pytest.mark.parametrize("how", Rows)
+@pytest.mark.parametrize("how", Draws)
 def test_rows_follow_the_model(how):
     model, rows = tiny(), 40_000
-    found = drawn(model, rows=rows, how=how, generator=generator())
+    found = rows_drawn(model, rows=rows, how=how, generator=generator())
     assert found.shape == (rows, 3)
     for pair in ((0, 1), (1, 2)):
         counts = np.zeros([CHAIN.sizes[v] for v in pair])
         np.add.at(counts, tuple(found[:, v] for v in pair), 1)
         off = np.abs(counts / rows - model.marginal(pair)).max()
-        assert off < (1e-3 if how is Rows.SPREAD_OUT else 0.01)
+        assert off < (1e-3 if how is Draws.SPREAD_OUT else 0.01)
 
 
 def test_spread_out_rows_are_within_one_row_of_each_cell_of_the_first_clique():
     model = tiny()
-    found = drawn(model, rows=997, how=Rows.SPREAD_OUT, generator=generator())
+    found = rows_drawn(model, rows=997, how=Draws.SPREAD_OUT, generator=generator())
     counts = np.zeros((2, 3))
     np.add.at(counts, (found[:, 0], found[:, 1]), 1)
     assert np.abs(counts - 997 * model.marginal((0, 1))).max() <= 1
@@ -171,6 +171,6 @@ def test_independent_rows_vary_as_a_sample_does():
     coins = generator()
     shares = []
     for _ in range(400):
-        found = drawn(model, rows=rows, how=Rows.INDEPENDENT, generator=coins)
+        found = rows_drawn(model, rows=rows, how=Draws.INDEPENDENT, generator=coins)
         shares.append(((found[:, 0] == 0) & (found[:, 1] == 0)).mean())
     assert np.std(shares) == pytest.approx(np.sqrt(share * (1 - share) / rows), rel=0.12)

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.model.junction_tree import Clique, cells_of
+from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells
 
-DROWNED = 3
+DROWNED_BELOW = 3
 """Standard deviations of noise below which a level is merged."""
 
 
-def counted(codes: Ints, variables: Clique, *, sizes: Sequence[int]) -> Ints:
+def exact_table(codes: Ints, variables: Clique, *, sizes: Sequence[int]) -> Ints:
     """Return the number of rows in each cell.
 
     Args:
@@ -34,7 +34,7 @@ def counted(codes: Ints, variables: Clique, *, sizes: Sequence[int]) -> Ints:
     place = np.zeros(len(codes), dtype=np.int64)
     for v in variables:
         place = place * sizes[v] + codes[:, v]
-    found = np.bincount(place, minlength=cells_of(variables, sizes=sizes))
+    found = np.bincount(place, minlength=clique_cells(variables, sizes=sizes))
     return found.astype(np.int64).reshape([sizes[v] for v in variables])
 
 
@@ -49,7 +49,7 @@ def merged_levels(noisy: Sequence[NDArray[Any]], *, deviation: float) -> tuple[I
         >>> merged_levels([np.array([900, 4, 700, -2])], deviation=10)[0].tolist()
         [0, 2, 1, 2]
     """
-    return tuple(_merged(np.asarray(each), least=DROWNED * deviation) for each in noisy)
+    return tuple(_merged(np.asarray(each), least=DROWNED_BELOW * deviation) for each in noisy)
 
 
 def _merged(counts: NDArray[Any], *, least: float) -> Ints:
@@ -76,7 +76,7 @@ def added_up(counts: Floats, names: Ints) -> Floats:
     return np.asarray(np.bincount(names, weights=counts, minlength=int(names.max()) + 1))
 
 
-def total_of(noisy: Sequence[Floats]) -> float:
+def rows_in_all(noisy: Sequence[Floats]) -> float:
     """Return n̂, the number of rows that noisy counts of each variable say, at least 1.
 
     Each variable's sum has the variance of as many cells, so sums are weighed by its inverse.

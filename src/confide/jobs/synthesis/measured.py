@@ -13,7 +13,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import VerificationError
-from confide.jobs.synthesis.counts import added_up, merged_levels, sizes_of, total_of
+from confide.jobs.synthesis.counts import added_up, merged_levels, rows_in_all, sizes_of
 from confide.jobs.synthesis.model.fit import Marginal
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair
@@ -26,7 +26,7 @@ FORMAT = "confide-marginals-1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class NoisyTable:
     """Noisy counts of merged levels.
 
     Attributes:
@@ -39,7 +39,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredMarginals:
     """What was released so far, part by part.
 
     Attributes:
@@ -54,9 +54,9 @@ class Measured:
     spec: Synthesis
     adjacency: Adjacency
     one_ways: tuple[Floats, ...] = ()
-    with_target: tuple[Table, ...] = ()
+    with_target: tuple[NoisyTable, ...] = ()
     chosen: tuple[Pair, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[NoisyTable, ...] = ()
 
     @property
     def merging(self) -> tuple[Ints, ...]:
@@ -78,7 +78,7 @@ class Measured:
     @property
     def total(self) -> float:
         """Number of rows, as released counts say it."""
-        return total_of(self.one_ways)
+        return rows_in_all(self.one_ways)
 
     @property
     def wanted(self) -> tuple[Clique, ...]:
@@ -137,7 +137,7 @@ class Measured:
         return tuple(found)
 
 
-def measured_json(found: Measured) -> bytes:
+def measured_json(found: MeasuredMarginals) -> bytes:
     """Return the published file."""
     spec = found.spec
     variances = {
@@ -158,7 +158,7 @@ def measured_json(found: Measured) -> bytes:
     )
 
 
-def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> Measured:
+def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> MeasuredMarginals:
     """Return what a published file of a job says.
 
     Raises:
@@ -168,7 +168,7 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         body: Json = json.loads(content)
         if body["format"] != FORMAT or body["columns"] != list(spec.columns):
             raise VerificationError("The marginals are of another format or another job.")
-        found = Measured(
+        found = MeasuredMarginals(
             spec=spec,
             adjacency=adjacency,
             one_ways=tuple(np.array(each, dtype=float) for each in body["one_ways"]),
@@ -188,11 +188,11 @@ def _whole(counts: Floats) -> list[int]:
     return [int(count) for count in counts.ravel()]
 
 
-def _table(table: Table) -> Json:
+def _table(table: NoisyTable) -> Json:
     return {"columns": list(table.variables), "counts": _whole(table.counts)}
 
 
-def _read_table(body: Json, *, sizes: Sequence[int]) -> Table:
+def _read_table(body: Json, *, sizes: Sequence[int]) -> NoisyTable:
     variables = tuple(int(v) for v in body["columns"])
     counts = np.array(body["counts"], dtype=float).reshape([sizes[v] for v in variables])
-    return Table(variables=variables, counts=counts)
+    return NoisyTable(variables=variables, counts=counts)

@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.counts import counted, renamed
+from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
     MEASURED,
-    Measured,
-    Table,
+    MeasuredMarginals,
+    NoisyTable,
     measured_json,
     read_measured,
 )
@@ -27,7 +27,7 @@ from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 
-PARTS = ("one-ways", "choice", "tables")
+STAGES_OF_IT = ("one-ways", "choice", "tables")
 
 
 class Measuring:
@@ -41,11 +41,13 @@ class Measuring:
     @property
     def parts(self) -> int:
         """One-ways, choice, tables."""
-        return len(PARTS)
+        return len(STAGES_OF_IT)
 
     def opened(self) -> Mapping[str, bytes]:
         """Return a file without numbers."""
-        return {MEASURED: measured_json(Measured(spec=self._spec, adjacency=self._adjacency))}
+        return {
+            MEASURED: measured_json(MeasuredMarginals(spec=self._spec, adjacency=self._adjacency))
+        }
 
     def advanced(
         self,
@@ -57,7 +59,7 @@ class Measuring:
         progress: Callable[[str], None],
     ) -> Mapping[str, bytes]:
         """Return the file with what one more part measured."""
-        progress(PARTS[part - 1])
+        progress(STAGES_OF_IT[part - 1])
         known = read_measured(before[MEASURED], spec=self._spec, adjacency=self._adjacency)
         codes = self._codes(rows)
         steps = (self._one_ways, self._choice, self._tables)
@@ -73,7 +75,9 @@ class Measuring:
             ]
         )
 
-    def _one_ways(self, codes: Ints, known: Measured, *, entropy: Entropy) -> Measured:
+    def _one_ways(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
         sizes = self._spec.sizes(self._plan.dataset)
         noise = self._spec.noise(
             self._spec.shares.one_ways, tables=len(sizes), adjacency=self._adjacency
@@ -82,7 +86,9 @@ class Measuring:
         found = _noisy(codes, alone, sizes=sizes, noise=noise, entropy=entropy)
         return replace(known, one_ways=tuple(each.counts for each in found))
 
-    def _choice(self, codes: Ints, known: Measured, *, entropy: Entropy) -> Measured:
+    def _choice(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
         spec, merged, sizes = self._spec, renamed(codes, known.merging), known.sizes
         target, features = spec.place_of_target, spec.features
         if target is not None:
@@ -102,7 +108,7 @@ class Measuring:
         )
         return replace(known, chosen=chosen)
 
-    def _scores(self, merged: Ints, known: Measured) -> Mapping[Pair, int]:
+    def _scores(self, merged: Ints, known: MeasuredMarginals) -> Mapping[Pair, int]:
         spec, target, noisy = self._spec, self._spec.place_of_target, known.merged_one_ways
         pairs = spec.components.apart()
         if target is None:
@@ -122,7 +128,9 @@ class Measuring:
             deviation=float(noise.sigma_squared) ** 0.5,
         )
 
-    def _tables(self, codes: Ints, known: Measured, *, entropy: Entropy) -> Measured:
+    def _tables(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
         wanted, spec = known.wanted, self._spec
         noise = spec.noise(
             spec.shares.tables, tables=max(1, len(wanted)), adjacency=self._adjacency
@@ -139,15 +147,15 @@ def _noisy(
     sizes: Sequence[int],
     noise: DiscreteGaussian,
     entropy: Entropy,
-) -> tuple[Table, ...]:
+) -> tuple[NoisyTable, ...]:
     """Return tables of counts, each with fresh noise."""
     found = []
     for variables in tables:
-        exact = counted(codes, variables, sizes=sizes)
+        exact = exact_table(codes, variables, sizes=sizes)
         noisy = noise.randomize(exact.ravel(), entropy=entropy).reshape(exact.shape)
-        found.append(Table(variables=variables, counts=noisy.astype(np.float64)))
+        found.append(NoisyTable(variables=variables, counts=noisy.astype(np.float64)))
     return tuple(found)
 
 
-def _target_last(table: Table, *, target: int) -> Floats:
+def _target_last(table: NoisyTable, *, target: int) -> Floats:
     return table.counts if table.variables[1] == target else table.counts.T

@@ -29,8 +29,8 @@ from typing import TypeAlias
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.counts import counted, shares_of
-from confide.jobs.synthesis.model.junction_tree import Clique, cells_of
+from confide.jobs.synthesis.counts import exact_table, shares_of
+from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells
 from confide.noise.entropy import Entropy
 from confide.noise.set_selection import SetSelection
 
@@ -109,7 +109,7 @@ def pair_scores(
     found = {}
     for i, j in pairs:
         expected = total * shares[i][:, None] * shares[j][None, :]
-        found[i, j] = _distance(counted(codes, (i, j), sizes=sizes), expected)
+        found[i, j] = _distance(exact_table(codes, (i, j), sizes=sizes), expected)
     return found
 
 
@@ -139,8 +139,8 @@ def triple_scores(
     found = {}
     for i, j in pairs:
         expected = given[i][:, None, :] * given[j][None, :, :] * known
-        exact = counted(codes, (i, j, target), sizes=sizes)
-        cells = cells_of((i, j, target), sizes=sizes)
+        exact = exact_table(codes, (i, j, target), sizes=sizes)
+        cells = clique_cells((i, j, target), sizes=sizes)
         penalty = math.floor(math.sqrt(2 / math.pi) * deviation * cells)
         found[i, j] = _distance(exact, expected) - penalty
     return found

@@ -35,7 +35,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.synthesis.model.junction_tree import Clique, cells_of, junction_tree
+from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells, junction_tree
 from confide.jobs.synthesis.scores import Components
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.set_selection import SetSelection
@@ -49,7 +49,7 @@ from confide.tables.schema import Dataset
 
 MOST_COLUMNS = 100
 MOST_LEVELS = 1000
-MOST_CELLS = 10**7
+MOST_MODEL_CELLS = 10**7
 DROWNS = 0.25
 """Expected total-variation error of single columns, from noise alone, at which nothing is learnt.
 
@@ -239,7 +239,7 @@ class Synthesis:
         last = self.noise(self.shares.tables, tables=tables, adjacency=adjacency)
         one = singles.mean_absolute() * sum(sizes) / len(sizes)
         pairs = self.components.apart() or self.required
-        two = last.mean_absolute() * sum(cells_of(p, sizes=sizes) for p in pairs) / len(pairs)
+        two = last.mean_absolute() * sum(clique_cells(p, sizes=sizes) for p in pairs) / len(pairs)
         return min(1.0, one / (2 * self.rows)), min(1.0, two / (2 * self.rows))
 
     def _check(self, dataset: Dataset) -> None:
@@ -257,12 +257,13 @@ class Synthesis:
                 )
         more = 1 if target is None else sizes[target]
         largest = max((sizes[i] * sizes[j] * more for i, j in self.components.apart()), default=0)
-        least = junction_tree(sizes, joined=self.required, most_cells=MOST_CELLS).cells
-        if least + self.rounds * largest > MOST_CELLS:
+        least = junction_tree(sizes, joined=self.required, most_cells=MOST_MODEL_CELLS).cells
+        if least + self.rounds * largest > MOST_MODEL_CELLS:
             raise ContractError(
-                f"Tables of up to {largest:,} cells make a model of more than {MOST_CELLS:,}.",
+                f"Tables of up to {largest:,} cells make a model of more than "
+                f"{MOST_MODEL_CELLS:,}.",
                 hint=f"Use coarser bins: {self.rounds} tables of at most "
-                f"{(MOST_CELLS - least) // max(1, self.rounds):,} cells would do.",
+                f"{(MOST_MODEL_CELLS - least) // max(1, self.rounds):,} cells would do.",
             )
         self._require_learnable(dataset)
 

@@ -51,14 +51,14 @@ def beliefs(tree: JunctionTree, potentials: Potentials) -> Beliefs:
     told: list[Floats] = [np.zeros(())] * len(inward)
     for i in range(len(inward) - 1, 0, -1):
         parent, between = tree.parents[i], tree.separators[i]
-        told[i] = _log_sum(inward[i], keep=axes_of(between, within=tree.cliques[i]))
+        told[i] = _log_sum(inward[i], keep=clique_axes(between, within=tree.cliques[i]))
         held = tree.cliques[parent]
         inward[parent] = inward[parent] + spread(told[i], of=between, within=held)
     log_total = float(_log_sum(inward[0], keep=()))
     logs: list[Floats] = [inward[0] - log_total]
     for i in range(1, len(inward)):
         parent, between = tree.parents[i], tree.separators[i]
-        above = _log_sum(logs[parent], keep=axes_of(between, within=tree.cliques[parent]))
+        above = _log_sum(logs[parent], keep=clique_axes(between, within=tree.cliques[parent]))
         logs.append(inward[i] + spread(above - told[i], of=between, within=tree.cliques[i]))
     return Beliefs(marginals=tuple(np.exp(each) for each in logs), log_total=log_total)
 
@@ -78,7 +78,7 @@ def potentials_of(tree: JunctionTree, marginals: Sequence[Floats]) -> tuple[Floa
 
 def summed(table: Floats, *, of: Clique, within: Clique) -> Floats:
     """Return the marginal of some variables of a clique's table, ascending."""
-    keep = axes_of(of, within=within)
+    keep = clique_axes(of, within=within)
     return np.asarray(table.sum(axis=tuple(a for a in range(len(within)) if a not in keep)))
 
 
@@ -88,7 +88,7 @@ def spread(table: Floats, *, of: Clique, within: Clique) -> Floats:
     return table.reshape(tuple(next(sizes) if v in of else 1 for v in within))
 
 
-def axes_of(variables: Clique, *, within: Clique) -> tuple[int, ...]:
+def clique_axes(variables: Clique, *, within: Clique) -> tuple[int, ...]:
     """Return the axes of variables in a clique's table."""
     return tuple(axis for axis, v in enumerate(within) if v in variables)
 

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.model.belief import axes_of
-from confide.jobs.synthesis.model.fit import Fitted
+from confide.jobs.synthesis.model.belief import clique_axes
+from confide.jobs.synthesis.model.fit import FittedModel
 from confide.jobs.synthesis.model.junction_tree import Clique
 
 if TYPE_CHECKING:
     Generator = np.random.Generator  # noqa: TID251
 
 
-class Rows(enum.Enum):
+class Draws(enum.Enum):
     """How rows follow a model."""
 
     SPREAD_OUT = "spread out"
     INDEPENDENT = "independent"
 
 
-def drawn(model: Fitted, *, rows: int, how: Rows, generator: "Generator") -> Ints:
+def rows_drawn(model: FittedModel, *, rows: int, how: Draws, generator: "Generator") -> Ints:
     """Return levels of rows; shape (rows, variables).
 
     Args:
@@ -44,7 +44,7 @@ def drawn(model: Fitted, *, rows: int, how: Rows, generator: "Generator") -> Int
     for place, clique in enumerate(tree.cliques):
         known = tree.separators[place]
         fresh = tuple(v for v in clique if v not in known)
-        axes = (*axes_of(known, within=clique), *axes_of(fresh, within=clique))
+        axes = (*clique_axes(known, within=clique), *clique_axes(fresh, within=clique))
         table = np.transpose(model.marginals[place], axes)
         shape = [tree.sizes[v] for v in known]
         chances = table.reshape(int(np.prod(shape, dtype=np.int64)), -1)
@@ -67,7 +67,7 @@ def _fill(found: Ints, variables: Clique, places: Ints, *, sizes: Sequence[int])
         places, found[v] = np.divmod(places, sizes[v])
 
 
-def _values(chances: Floats, *, groups: Ints, how: Rows, generator: "Generator") -> Ints:
+def _values(chances: Floats, *, groups: Ints, how: Draws, generator: "Generator") -> Ints:
     """Return a value of each row, by the distribution of its group; shape (rows,)."""
     totals = chances.sum(axis=1, keepdims=True)
     width = chances.shape[1]
@@ -76,7 +76,7 @@ def _values(chances: Floats, *, groups: Ints, how: Rows, generator: "Generator")
     steps = np.cumsum(shares, axis=1)
     steps[:, -1] = 1.0
     ladder: Floats = np.add(steps, np.arange(float(len(chances)))[:, None]).ravel()
-    if how is Rows.INDEPENDENT:
+    if how is Draws.INDEPENDENT:
         points = generator.random(groups.size)
         return _climbed(ladder, groups=groups, points=points, width=width)
     order = generator.permutation(groups.size)

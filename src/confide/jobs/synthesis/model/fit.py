@@ -29,8 +29,8 @@ from confide.errors import ContractError
 from confide.jobs.synthesis.model.belief import (
     IMPOSSIBLE,
     Potentials,
-    axes_of,
     beliefs,
+    clique_axes,
     potentials_of,
     summed,
 )
@@ -71,7 +71,7 @@ class Impossible:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FittedModel:
     """A model.
 
     Attributes:
@@ -98,7 +98,7 @@ class Fitted:
         return summed(self.marginals[place], of=variables, within=self.tree.cliques[place])
 
 
-def fitted(
+def fitted_model(
     tree: JunctionTree,
     *,
     marginals: Sequence[Marginal],
@@ -106,7 +106,7 @@ def fitted(
     impossible: Sequence[Impossible] = (),
     start: Potentials | None = None,
     steps: int = ACCELERATED,
-) -> Fitted:
+) -> FittedModel:
     """Return the model of least L.
 
     Args:
@@ -140,7 +140,7 @@ class _LeastSquares:
             if place is None:
                 raise ContractError("No clique of the model holds a marginal that was measured.")
             clique = tree.cliques[place]
-            keep = axes_of(each.variables, within=clique)
+            keep = clique_axes(each.variables, within=clique)
             over = tuple(axis for axis in range(len(clique)) if axis not in keep)
             shape = tuple(tree.sizes[v] if v in each.variables else 1 for v in clique)
             variance = np.broadcast_to(each.variance, each.counts.shape).reshape(shape)
@@ -182,7 +182,7 @@ class _LeastSquares:
             found[place] += self._total * off / variance
         return found
 
-    def accelerated(self, start: Potentials, *, zeros: Potentials, steps: int) -> Fitted:
+    def accelerated(self, start: Potentials, *, zeros: Potentials, steps: int) -> FittedModel:
         """Return the model after accelerated mirror steps, from ``start``."""
         tree = self._tree
         dual = [np.asarray(each) for each in start]
@@ -217,7 +217,7 @@ class _LeastSquares:
             if flat:
                 break
         potentials = tuple(_with(potentials_of(tree, primal), zeros))
-        return Fitted(tree=tree, potentials=potentials, marginals=primal, loss=loss)
+        return FittedModel(tree=tree, potentials=potentials, marginals=primal, loss=loss)
 
     def _steepness(self, marginals: Sequence[Floats]) -> float:
         """Return a first guess of how steep L is against the divergence; it is doubled if short."""

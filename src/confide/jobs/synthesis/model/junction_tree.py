@@ -45,7 +45,7 @@ class JunctionTree:
     @property
     def cells(self) -> int:
         """Number of cells of all cliques."""
-        return sum(cells_of(clique, sizes=self.sizes) for clique in self.cliques)
+        return sum(clique_cells(clique, sizes=self.sizes) for clique in self.cliques)
 
     def shape(self, clique: Clique) -> tuple[int, ...]:
         """Return the levels of a clique's variables."""
@@ -55,15 +55,17 @@ class JunctionTree:
         """Return the place of the smallest clique that holds variables; None if none does."""
         wanted = set(variables)
         found = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        smallest = min(found, key=lambda i: cells_of(self.cliques[i], sizes=self.sizes), default=-1)
+        smallest = min(
+            found, key=lambda i: clique_cells(self.cliques[i], sizes=self.sizes), default=-1
+        )
         return None if smallest < 0 else smallest
 
 
-def cells_of(clique: Iterable[int], *, sizes: Sequence[int]) -> int:
+def clique_cells(clique: Iterable[int], *, sizes: Sequence[int]) -> int:
     """Return the number of cells of a clique.
 
     Example:
-        >>> cells_of((0, 2), sizes=(2, 3, 5))
+        >>> clique_cells((0, 2), sizes=(2, 3, 5))
         10
     """
     return math.prod(sizes[v] for v in clique)
@@ -92,9 +94,9 @@ def junction_tree(
     graph = _graph(len(sizes), joined=joined)
     cliques = min(
         (_eliminated(graph, sizes=sizes, cost=cost) for cost in (_by_cells, _by_fill, _by_degree)),
-        key=lambda found: sum(cells_of(each, sizes=sizes) for each in found),
+        key=lambda found: sum(clique_cells(each, sizes=sizes) for each in found),
     )
-    cells = sum(cells_of(clique, sizes=sizes) for clique in cliques)
+    cells = sum(clique_cells(clique, sizes=sizes) for clique in cliques)
     if cells > most_cells:
         raise ContractError(
             f"The model would have {cells:,} cells; at most {most_cells:,} can be fitted.",
@@ -128,7 +130,7 @@ def _eliminated(graph: _Graph, *, sizes: Sequence[int], cost: _Cost) -> list[Cli
 
 
 def _by_cells(v: int, graph: _Graph, sizes: Sequence[int]) -> float:
-    return cells_of((v, *graph[v]), sizes=sizes)
+    return clique_cells((v, *graph[v]), sizes=sizes)
 
 
 def _by_fill(v: int, graph: _Graph, sizes: Sequence[int]) -> float:
