@@ -3,7 +3,7 @@
 *Rule.*  q_m and v_m of M tables: q̄ their mean, B = (1 + 1/M)·var(q), v̄ the mean variance as of a
 plain sample of the rows of a table.  The error has variance T = B − v̄, because B counts the rows
 that were drawn for the table, and the data's own sampling is in B already; its degrees of freedom
-are (M − 1)(1 − v̄/B)² [RR03].  Where T would be less than a twentieth of B, B itself is used, which
+are (M − 1)(1 − v̄/B)² [RRR03].  Where T would be less than a twentieth of B, B itself is used, which
 is too wide; v̄/B is taken for at most .95, and degrees for at least 2.
 
 *Utility:* measured over 1,500 runs at ε = 1 and n = 1,000: 95 % intervals of shares, means, risk
@@ -13,7 +13,7 @@ measured; of an edge that is there and was not measured, such an interval covere
 refused.
 
 References:
-    [RR03] Raghunathan, Reiter, Rubin. Multiple imputation for statistical disclosure limitation.
+    [RRR03] Raghunathan, Reiter, Rubin. Multiple imputation for statistical disclosure limitation.
         Journal of Official Statistics 19(1), 2003.
 """
 

@@ -13,7 +13,7 @@ released file draws the same tables.
 model says "independent given what lies between", and no interval knows by how much that is wrong.
 
 References:
-    [RJHKKH23] Räisä, Jälkö, Kaski, Honkela. Noise-aware statistical inference with differentially
+    [RJKH23] Räisä, Jälkö, Kaski, Honkela. Noise-aware statistical inference with differentially
         private synthetic data. AISTATS 2023. https://arxiv.org/abs/2205.14485
 """
 
