@@ -6,6 +6,7 @@ from confide.errors import ConfideError, ContractError
 from confide.jobs.kind import JobKind
 from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.pate.job import Pate
+from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.canonical import Json, decode
 from confide.plans.job import Job
 from confide.statistics import NAMES
@@ -25,6 +26,7 @@ def registered(*kinds: JobKind) -> tuple[JobKind, ...]:
 KINDS = registered(
     JobKind(spec=DPSGD, runner="confide.jobs.learning.module_training:ModuleTraining"),
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
+    JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
 )
 """In the order in which they are told."""
 

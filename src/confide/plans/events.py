@@ -158,18 +158,22 @@ class JobEvent:
         count: Number of uses; fixed beforehand, and an upper bound of them.
         because: Why the bound holds, in one sentence; shown to approvers and readers.
         rate: Probability with which each patient is in the Poisson sample of a use.
+        reach: Of a choice of one candidate: most that one privacy unit raises one over another; 0
+            where noise is added.
     """
 
     name: str
-    noise: AddedNoise
+    noise: AddedNoise | SetSelection
     l1: int
     l2_squared: int
     count: int
     because: str
     rate: Fraction = Fraction(1)
+    reach: int = 0
 
     def __post_init__(self) -> None:
-        for field in ("l1", "l2_squared", "count"):
+        chooses = isinstance(self.noise, SetSelection)
+        for field in ("l1", "l2_squared", "count", "reach")[: 4 if chooses else 3]:
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InvalidParameterError(f"Expected {field} ≥ 1, got {field}={value}.")
@@ -181,6 +185,11 @@ class JobEvent:
             raise UnsupportedError(
                 "Only Gaussian noise is accounted for on samples.", hint="Write rate=1."
             )
+        if isinstance(self.noise, SetSelection):
+            if self.noise.size != 1:
+                raise UnsupportedError("A job chooses one candidate at a time.")
+        elif self.reach:
+            raise InvalidParameterError("Noise that is added has no reach.")
 
     @property
     def event(self) -> PrivacyEvent:
@@ -189,6 +198,8 @@ class JobEvent:
             mechanism=self.noise,
             l1=self.l1,
             l2_squared=self.l2_squared,
+            reach=self.reach,
+            set_reach=self.reach,
             count=self.count,
             rate=self.rate,
         )

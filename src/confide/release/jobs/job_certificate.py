@@ -117,6 +117,7 @@ def _event(event: JobEvent) -> EventPart:
             l1=str(event.l1), l2_squared=str(event.l2_squared), because=event.because
         ),
         uses=str(event.count),
+        reach=str(event.reach) if event.reach else None,
         poisson_sampling_rate=None if event.rate == 1 else str(event.rate),
         sampler=SAMPLER,
     )

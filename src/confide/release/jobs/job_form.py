@@ -49,6 +49,7 @@ class EventPart(CertificatePart):
     noise: Noun
     sensitivity: MovedPart
     uses: Exact
+    reach: Exact | None = None
     poisson_sampling_rate: Exact | None = None
     sampler: str
 

@@ -16,6 +16,8 @@ from confide.drawing.markdown import plain
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import AddedNoise
+from confide.noise.set_selection import SetSelection
 from confide.plans.events import JobEvent
 from confide.release.certificate.certificate import files_of, shown_loss
 from confide.release.certificate.facts import expression_text
@@ -79,11 +81,22 @@ def _known(release: JobRelease, *, words: Words) -> dict[str, list[str]]:
 
 
 def _event(event: JobEvent, *, words: Words) -> Iterator[str]:
+    if isinstance(event.noise, SetSelection):
+        yield words.say(
+            "card.job.choice",
+            name=plain(event.name),
+            uses=f"{event.count:,}",
+            candidates=f"{event.noise.candidates:,}",
+            epsilon=f"{float(event.noise.epsilon * event.reach / event.noise.reach):.6g}",
+            reach=f"{event.reach:,}",
+            because=plain(event.because),
+        )
+        return
     yield words.say(
         "card.job.event",
         name=plain(event.name),
         uses=f"{event.count:,}",
-        noise=_noise(event, words=words),
+        noise=_noise(event.noise, words=words),
         reach=f"{math.sqrt(event.l2_squared):.6g}",
         because=plain(event.because),
     )
@@ -91,14 +104,14 @@ def _event(event: JobEvent, *, words: Words) -> Iterator[str]:
         yield words.say("card.job.sampled", rate=str(event.rate))
 
 
-def _noise(event: JobEvent, *, words: Words) -> str:
-    match event.noise:
+def _noise(added: AddedNoise, *, words: Words) -> str:
+    match added:
         case DiscreteGaussian() as noise:
             return words.say("card.job.gaussian", sigma=f"{noise.standard_deviation():.6g}")
         case DiscreteLaplace() as noise:
             return words.say("card.job.laplace", scale=f"{float(noise.scale):.6g}")
         case _:
-            assert_never(event.noise)
+            assert_never(added)
 
 
 def _specification(release: JobRelease, *, words: Words) -> Iterator[str]:

@@ -1,0 +1,198 @@
+"""What a synthesis released: noisy tables and chosen pairs, as a file and as nouns.
+
+The file is public.  Everything that follows from it (merged levels, a model, synthetic rows,
+intervals) is post-processing.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from confide.arrays import Floats, Ints
+from confide.errors import VerificationError
+from confide.jobs.synthesis.counts import added_up, merged_levels, rows_in_all, sizes_of
+from confide.jobs.synthesis.model.fit import Marginal
+from confide.jobs.synthesis.model.junction_tree import Clique
+from confide.jobs.synthesis.scores import Pair
+from confide.jobs.synthesis.spec import Synthesis
+from confide.plans.canonical import Json, canonical_bytes
+from confide.privacy.adjacency import Adjacency
+
+MEASURED = "marginals.json"
+FORMAT = "confide-marginals-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyTable:
+    """Noisy counts of merged levels.
+
+    Attributes:
+        variables: Ascending.
+        counts: An axis a variable.
+    """
+
+    variables: Clique
+    counts: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredMarginals:
+    """What was released so far, part by part.
+
+    Attributes:
+        spec: Of the job.
+        adjacency: Of the data set.
+        one_ways: Noisy counts of each column's levels.
+        with_target: Noisy tables of each feature and the target.
+        chosen: Pairs.
+        tables: The last noisy tables.
+    """
+
+    spec: Synthesis
+    adjacency: Adjacency
+    one_ways: tuple[Floats, ...] = ()
+    with_target: tuple[NoisyTable, ...] = ()
+    chosen: tuple[Pair, ...] = ()
+    tables: tuple[NoisyTable, ...] = ()
+
+    @property
+    def merging(self) -> tuple[Ints, ...]:
+        """What the levels of each column are called after merging."""
+        deviation = self.variance_of_one_ways**0.5
+        return merged_levels(self.one_ways, deviation=deviation)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of merged levels of each column."""
+        return sizes_of(self.merging)
+
+    @property
+    def merged_one_ways(self) -> tuple[Floats, ...]:
+        """Noisy counts of merged levels."""
+        pairs = zip(self.one_ways, self.merging, strict=True)
+        return tuple(added_up(counts, names) for counts, names in pairs)
+
+    @property
+    def total(self) -> float:
+        """Number of rows, as released counts say it."""
+        return rows_in_all(self.one_ways)
+
+    @property
+    def wanted(self) -> tuple[Clique, ...]:
+        """Tables that are measured last: those required, and those chosen, with the target."""
+        target = self.spec.place_of_target
+        more = () if target is None else (target,)
+        chosen = (tuple(sorted((*pair, *more))) for pair in self.chosen)
+        return tuple(dict.fromkeys((*self.spec.required, *chosen)))
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Columns that were measured together; none is contained in another."""
+        found = [each.variables for each in (*self.with_target, *self.tables)]
+        found += [(v,) for v in range(len(self.one_ways))]
+        kept = [c for c in found if not any(set(c) < set(other) for other in found)]
+        return tuple(dict.fromkeys(kept))
+
+    @property
+    def variance_of_one_ways(self) -> float:
+        """Of the noise of one level, in rows²."""
+        return self._variance(self.spec.shares.one_ways, tables=len(self.spec.columns))
+
+    @property
+    def variance_with_target(self) -> float:
+        """Of the noise of a cell, in rows²; 0 where there is no such table."""
+        part = self.spec.shares.with_target
+        return self._variance(part, tables=len(self.spec.features)) if part else 0.0
+
+    @property
+    def variance_of_tables(self) -> float:
+        """Of the noise of a cell of the last tables, in rows²."""
+        return self._variance(self.spec.shares.tables, tables=max(1, len(self.wanted)))
+
+    def _variance(self, part: Fraction, *, tables: int) -> float:
+        noise = self.spec.noise(part, tables=tables, adjacency=self.adjacency)
+        return float(noise.sigma_squared)
+
+    def marginals(self) -> tuple[Marginal, ...]:
+        """Return everything that was measured, in merged levels, with its noise."""
+        alone = self.variance_of_one_ways
+        pairs = zip(self.merged_one_ways, self.merging, strict=True)
+        found = [
+            Marginal(
+                variables=(v,), counts=counts, variance=alone * np.bincount(names).astype(float)
+            )
+            for v, (counts, names) in enumerate(pairs)
+        ]
+        for tables, variance in (
+            (self.with_target, self.variance_with_target),
+            (self.tables, self.variance_of_tables),
+        ):
+            found += [
+                Marginal(variables=t.variables, counts=t.counts, variance=np.array(variance))
+                for t in tables
+            ]
+        return tuple(found)
+
+
+def measured_json(found: MeasuredMarginals) -> bytes:
+    """Return the published file."""
+    spec = found.spec
+    variances = {
+        "one_ways": found.variance_of_one_ways,
+        "with_target": found.variance_with_target,
+        "tables": found.variance_of_tables,
+    }
+    return canonical_bytes(
+        {
+            "format": FORMAT,
+            "columns": list(spec.columns),
+            "one_ways": [_whole(each) for each in found.one_ways],
+            "with_target": [_table(each) for each in found.with_target],
+            "chosen": [list(pair) for pair in found.chosen],
+            "tables": [_table(each) for each in found.tables],
+            "variance_of_a_cell": {name: repr(float(value)) for name, value in variances.items()},
+        }
+    )
+
+
+def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> MeasuredMarginals:
+    """Return what a published file of a job says.
+
+    Raises:
+        VerificationError: If the bytes are none of this format, or not of this job.
+    """
+    try:
+        body: Json = json.loads(content)
+        if body["format"] != FORMAT or body["columns"] != list(spec.columns):
+            raise VerificationError("The marginals are of another format or another job.")
+        found = MeasuredMarginals(
+            spec=spec,
+            adjacency=adjacency,
+            one_ways=tuple(np.array(each, dtype=float) for each in body["one_ways"]),
+            chosen=tuple((int(i), int(j)) for i, j in body["chosen"]),
+        )
+        sizes = found.sizes
+        return replace(
+            found,
+            with_target=tuple(_read_table(each, sizes=sizes) for each in body["with_target"]),
+            tables=tuple(_read_table(each, sizes=sizes) for each in body["tables"]),
+        )
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        raise VerificationError("The marginals cannot be read.") from None
+
+
+def _whole(counts: Floats) -> list[int]:
+    return [int(count) for count in counts.ravel()]
+
+
+def _table(table: NoisyTable) -> Json:
+    return {"columns": list(table.variables), "counts": _whole(table.counts)}
+
+
+def _read_table(body: Json, *, sizes: Sequence[int]) -> NoisyTable:
+    variables = tuple(int(v) for v in body["columns"])
+    counts = np.array(body["counts"], dtype=float).reshape([sizes[v] for v in variables])
+    return NoisyTable(variables=variables, counts=counts)

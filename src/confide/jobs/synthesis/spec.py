@@ -1,0 +1,288 @@
+"""Synthesis: what a job that measures marginals states of itself, exactly and before it reads.
+
+::
+
+    one-ways    each column alone                                    1/3 of ρ     1/10
+    choice      which pairs, by the exponential mechanism            1/3          1/10
+    with target each feature and the target                          -            3/10
+    tables      chosen pairs (MST), or triples with the target       1/3          1/2
+                                                                     no target    target named
+
+*Lemma.*  Each patient keeps at most m rows, so a table of counts moves by a vector whose entries
+are at least 0 and add up to at most m when a patient comes or goes: L1 ≤ m, L2 ≤ m; when one is
+replaced L1 ≤ 2m and L2² ≤ 2m².  What is chosen is bounded in :mod:`.scores`.  How many tables are
+measured last is known once they were chosen; k of them get k times the variance of one, so that
+they lose together what one alone would.  ∎
+
+*Privacy:* columns, bins, categories, bounds, planning number and tables that have to be there are
+public; what is measured follows from them and from what was released before, within the job.
+
+*Utility:* a tree of pairs (MST) is for general use; where a target is named, tables of two features
+and it keep what a prediction needs [FGG97].  Levels that the noise drowns are merged
+(:mod:`.counts`).
+
+References:
+    [MMS21] McKenna, Miklau, Sheldon. Winning the NIST contest: a scalable and general approach to
+        differentially private synthetic data. Journal of Privacy and Confidentiality 11(3), 2021.
+        https://doi.org/10.29012/jpc.778
+    [FGG97] Friedman, Geiger, Goldszmidt. Bayesian network classifiers. Machine Learning 29, 1997.
+        https://doi.org/10.1023/A:1007465528199
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells, junction_tree
+from confide.jobs.synthesis.scores import Components
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.set_selection import SetSelection
+from confide.plans.events import JobEvent
+from confide.privacy.accounting.concentrated import epsilon_beside
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.exact import takes_numbers
+from confide.tables.records import Records, check_records
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+
+MOST_COLUMNS = 100
+MOST_LEVELS = 1000
+MOST_MODEL_CELLS = 10**7
+DROWNS = 0.25
+"""Expected total-variation error of single columns, from noise alone, at which nothing is learnt.
+
+It is an average over columns.
+"""
+_THIRD = Fraction(1, 3)
+_GRID = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How ρ is split; adds up to 1."""
+
+    one_ways: Fraction
+    choice: Fraction
+    with_target: Fraction
+    tables: Fraction
+
+
+GENERAL = Shares(one_ways=_THIRD, choice=_THIRD, with_target=Fraction(0), tables=_THIRD)
+TARGETED = Shares(
+    one_ways=Fraction(1, 10),
+    choice=Fraction(1, 10),
+    with_target=Fraction(3, 10),
+    tables=Fraction(1, 2),
+)
+
+
+@takes_numbers
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """Measurement of marginals from which synthetic rows are drawn.
+
+    Attributes:
+        reads: The columns, in order; numbers in public bins.
+        columns: What they are called in synthetic tables.
+        rho: The whole charge, in zCDP; rounded up by less than 1e-9.
+        rows: Public planning number of rows.
+        target: Name of the column that is to be predicted; empty for general use.
+        together: Columns that have to be measured together, whatever is chosen.
+    """
+
+    kind: ClassVar[str] = "synthesis"
+
+    reads: Records
+    columns: tuple[str, ...]
+    rho: Fraction
+    rows: int
+    target: str = ""
+    together: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rho, Fraction) or self.rho <= 0:
+            raise InvalidParameterError(f"Expected an exact rho > 0, got {self.rho}.")
+        if not isinstance(self.rows, int) or not 1 <= self.rows <= 10**10:
+            raise InvalidParameterError(f"Expected rows from 1 to 1e10, got {self.rows}.")
+        names = self.columns
+        if len(names) != len(self.reads.reads) or len(set(names)) != len(names):
+            raise ContractError("Expected a name of its own for each column.")
+        if not 2 <= len(names) <= MOST_COLUMNS:
+            raise ContractError(
+                f"Expected 2 to {MOST_COLUMNS} columns, got {len(names)}.",
+                hint=f"Synthesise the {MOST_COLUMNS} columns that matter most; each further one "
+                "takes its part of the budget.",
+            )
+        for group in ((self.target,) if self.target else (), *self.together):
+            for name in group:
+                if name not in names:
+                    raise ContractError(f"No column of the table is called {name!r}.")
+        if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
+            raise ContractError("Expected 2 to 4 different columns together.")
+
+    @property
+    def place_of_target(self) -> int | None:
+        """The target's place; None for general use, which two columns are as well."""
+        if not self.target or len(self.columns) == 2:
+            return None
+        return self.columns.index(self.target)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """Places of the columns among which pairs are chosen."""
+        target = self.place_of_target
+        return tuple(v for v in range(len(self.columns)) if v != target)
+
+    @property
+    def required(self) -> tuple[Clique, ...]:
+        """Tables that are measured whatever is chosen, with the target where one is named."""
+        target = self.place_of_target
+        more = () if target is None else (target,)
+        sets = [
+            frozenset((*(self.columns.index(name) for name in group), *more))
+            for group in self.together
+        ]
+        most = [each for each in dict.fromkeys(sets) if not any(each < other for other in sets)]
+        known = [each for each in most if target is None or len(each) > 2]
+        return tuple(tuple(sorted(each)) for each in known)
+
+    @property
+    def components(self) -> Components:
+        """What is joined before anything is chosen."""
+        return Components(self.features, joined=self.required)
+
+    @property
+    def rounds(self) -> int:
+        """Most pairs that are chosen."""
+        return self.components.number - 1
+
+    @property
+    def shares(self) -> Shares:
+        """How ρ is split."""
+        return GENERAL if self.place_of_target is None else TARGETED
+
+    def moved(self, adjacency: Adjacency) -> tuple[int, int]:
+        """Return L1 and squared L2 by which one patient moves a table of counts."""
+        most = self.reads.bounds.max_rows
+        times = 2 if adjacency is Adjacency.SUBSTITUTE else 1
+        return times * most, times * most**2
+
+    def noise(self, part: Fraction, *, tables: int, adjacency: Adjacency) -> DiscreteGaussian:
+        """Return the noise of so many tables that share a part of ρ."""
+        _, l2_squared = self.moved(adjacency)
+        return DiscreteGaussian(sigma_squared=tables * l2_squared / (2 * part * self.rho))
+
+    def choice(self, adjacency: Adjacency) -> SetSelection | None:
+        """Return the mechanism of a round; None where there is nothing to choose."""
+        candidates = len(self.components.apart()) + (self.place_of_target is not None)
+        if candidates < 2:
+            return None
+        squared = 8 * self.shares.choice * self.rho / self.rounds
+        epsilon = Fraction(math.isqrt(math.floor(squared * _GRID**2)), _GRID)
+        reach = 2 * self.moved(adjacency)[0]
+        return SetSelection(epsilon=epsilon, reach=reach, size=1, candidates=candidates)
+
+    def sizes(self, dataset: Dataset) -> tuple[int, ...]:
+        """Return the number of levels of each column."""
+        return tuple(domain(each, dataset=dataset).size() for each in self.reads.reads)
+
+    def events(self, dataset: Dataset) -> tuple[JobEvent, ...]:
+        """Return the noisy tables, and the choices between them.
+
+        Raises:
+            ContractError: If the job does not suit the data set, or the noise would drown it.
+        """
+        check_records(self.reads, dataset=dataset)
+        self._check(dataset)
+        adjacency, shares = dataset.adjacency, self.shares
+        l1, l2_squared = self.moved(adjacency)
+        most = self.reads.bounds.max_rows
+        why = f"a patient keeps at most {most} rows, each of which counts in one cell of a table"
+
+        def tables(name: str, part: Fraction, *, count: int, because: str) -> JobEvent:
+            noise = self.noise(part, tables=count, adjacency=adjacency)
+            return JobEvent(
+                name=name, noise=noise, l1=l1, l2_squared=l2_squared, count=count, because=because
+            )
+
+        found = [tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")]
+        if self.place_of_target is not None:
+            many = len(self.features)
+            found.append(tables("with target", shares.with_target, count=many, because=f"{why}."))
+        choice = self.choice(adjacency)
+        if choice is not None:
+            found.append(
+                JobEvent(
+                    name="choice",
+                    noise=choice,
+                    l1=l1,
+                    l2_squared=l2_squared,
+                    count=self.rounds,
+                    reach=choice.reach,
+                    because=f"{why}, so each score moves by at most {l1} either way [MMS21].",
+                )
+            )
+        together = f"{why}; k tables get k times this variance each and lose together what one does"
+        return (*found, tables("tables", shares.tables, count=1, because=f"{together}."))
+
+    def expected_error(self, dataset: Dataset) -> tuple[float, float]:
+        """Return the mean total-variation error from noise of single columns and of pairs.
+
+        It is what the tables have before any model smooths them and before rare levels are merged,
+        so the error of a pair is a bound of a kind.
+        """
+        adjacency, sizes = dataset.adjacency, self.sizes(dataset)
+        singles = self.noise(self.shares.one_ways, tables=len(sizes), adjacency=adjacency)
+        tables = max(1, len(self.required) + self.rounds)
+        last = self.noise(self.shares.tables, tables=tables, adjacency=adjacency)
+        one = singles.mean_absolute() * sum(sizes) / len(sizes)
+        pairs = self.components.apart() or self.required
+        two = last.mean_absolute() * sum(clique_cells(p, sizes=sizes) for p in pairs) / len(pairs)
+        return min(1.0, one / (2 * self.rows)), min(1.0, two / (2 * self.rows))
+
+    def _check(self, dataset: Dataset) -> None:
+        sizes, target = self.sizes(dataset), self.place_of_target
+        for name, size in zip(self.columns, sizes, strict=True):
+            if size < 2:
+                raise ContractError(
+                    f"Column {name!r} has one level only, so there is nothing to learn of it.",
+                    hint="Leave it out, and add it to the synthetic rows.",
+                )
+            if size > MOST_LEVELS:
+                raise ContractError(
+                    f"Column {name!r} has {size:,} levels; at most {MOST_LEVELS:,} can be learnt.",
+                    hint="Put it into public bins, ten or twenty as a rule.",
+                )
+        more = 1 if target is None else sizes[target]
+        largest = max((sizes[i] * sizes[j] * more for i, j in self.components.apart()), default=0)
+        least = junction_tree(sizes, joined=self.required, most_cells=MOST_MODEL_CELLS).cells
+        if least + self.rounds * largest > MOST_MODEL_CELLS:
+            raise ContractError(
+                f"Tables of up to {largest:,} cells make a model of more than "
+                f"{MOST_MODEL_CELLS:,}.",
+                hint=f"Use coarser bins: {self.rounds} tables of at most "
+                f"{(MOST_MODEL_CELLS - least) // max(1, self.rounds):,} cells would do.",
+            )
+        self._require_learnable(dataset)
+
+    def _require_learnable(self, dataset: Dataset) -> None:
+        noise = self.noise(
+            self.shares.one_ways, tables=len(self.columns), adjacency=dataset.adjacency
+        )
+        sizes = self.sizes(dataset)
+        error = noise.mean_absolute() * sum(sizes) / (2 * len(sizes) * self.rows)
+        if error <= DROWNS:
+            return
+        enough = self.rho * Fraction(math.ceil((error / DROWNS) ** 2 * 100), 100)
+        rows = math.ceil(self.rows * error / DROWNS)
+        told = f"rho={float(enough):.3g}"
+        if dataset.delta > 0:
+            told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
+        raise ContractError(
+            f"Noise would drown the table: columns alone would be off by {error:.2f} on average "
+            f"(total variation; at most {DROWNS} is accepted).",
+            hint=f"With {self.rows:,} rows {told} would do; at this budget, {rows:,} rows or "
+            "fewer columns or levels.",
+        )
