@@ -1,4 +1,4 @@
-"""Quantiles under the published distribution; one panel a quantile for many groups.
+"""Quantiles under the distribution; one panel a quantile for many groups, or for values alone.
 
 *Privacy:* drawn from the release alone.
 """
@@ -24,7 +24,7 @@ def draw(subject: Subject) -> Drawn:
     statistic = subject.statistic
     keys = distinct(cell.key for cell in subject.cells)
     house = subject.plan.study.small_cells  # bars would show small bins
-    if len(keys) > _MOST_RIDGES or house:
+    if len(keys) > _MOST_RIDGES or house or statistic.points(subject.dataset):
         return _many_quantiles(subject)
     series = distinct(cell.quantity for cell in subject.cells)
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
@@ -60,7 +60,7 @@ def draw(subject: Subject) -> Drawn:
 
 
 def _many_quantiles(subject: Subject) -> Drawn:
-    """Return one panel a quantile, for more groups than distributions can be drawn."""
+    """Return one panel a quantile, where no distributions are, or more than can be drawn."""
     charts, notes = [], []
     for quantity in distinct(cell.quantity for cell in subject.cells):
         cells = [cell for cell in subject.cells if cell.quantity == quantity]
