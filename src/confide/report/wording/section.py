@@ -128,7 +128,7 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
-    if not any(cell.outer or cell.value is None for cell in cells):
+    if cells and all(cell.alone for cell in cells):
         return ()
     if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()

@@ -1,7 +1,10 @@
-"""Quantiles under the distribution; one panel a quantile for many groups, or for values alone.
+"""Quantiles under the published distribution; one panel a quantile for many groups.
 
 *Privacy:* drawn from the release alone.
 """
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from confide.drawing.cells import hollow_note
 from confide.drawing.charts.by_group import groups
@@ -9,10 +12,11 @@ from confide.drawing.charts.marks import Frame, ridges, row_of, side_by_side
 from confide.drawing.charts.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.drawing.charts.subject import Drawn, Subject, distinct
 from confide.drawing.charts.vega import Row
-from confide.drawing.numbers import clean
+from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import quantity_text
 from confide.plans.cuts.found import Rounds
 from confide.plans.mechanisms import additive
+from confide.statistics.quantiles.points import RankedPoint
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Domain
 
@@ -20,11 +24,13 @@ _MOST_RIDGES = 8
 
 
 def draw(subject: Subject) -> Drawn:
-    """Return each group's distribution with its quantiles below."""
+    """Return each group's distribution with its quantiles below; values alone, on one axis."""
     statistic = subject.statistic
+    if points := statistic.points(subject.dataset):
+        return _values_alone(subject, points=points)
     keys = distinct(cell.key for cell in subject.cells)
     house = subject.plan.study.small_cells  # bars would show small bins
-    if len(keys) > _MOST_RIDGES or house or statistic.points(subject.dataset):
+    if len(keys) > _MOST_RIDGES or house:
         return _many_quantiles(subject)
     series = distinct(cell.quantity for cell in subject.cells)
     names = {quantity: quantity_text(quantity, words=subject.words) for quantity in series}
@@ -59,8 +65,30 @@ def draw(subject: Subject) -> Drawn:
     )
 
 
+def subtitle(subject: Subject) -> str:
+    """Return that there are no intervals; "" where the usual words on them are right."""
+    alone = subject.statistic.points(subject.dataset)
+    return subject.words.say("chart.values-alone") if alone else ""
+
+
+def _values_alone(subject: Subject, *, points: Sequence[RankedPoint]) -> Drawn:
+    """Return a dot a quantile, and how far in ranks it may be off, which is public."""
+    words = subject.words
+    named = [
+        replace(cell, key=(quantity_text(cell.quantity, words=words),)) for cell in subject.cells
+    ]
+    chart, notes = groups(subject, named, bars=False)
+    mechanisms = subject.plan.mechanisms(subject.statistic.id)
+    chance = 1 - float(subject.statistic.level)
+    ranks = max(each.rank_error(mechanisms, chance=chance) for each in points)
+    said = words.say(
+        "chart.rank-error", ranks=words.amount(f"{ranks:,}", "rows"), chance=percent(chance)
+    )
+    return chart, (said, *notes)
+
+
 def _many_quantiles(subject: Subject) -> Drawn:
-    """Return one panel a quantile, where no distributions are, or more than can be drawn."""
+    """Return one panel a quantile, for more groups than distributions can be drawn."""
     charts, notes = [], []
     for quantity in distinct(cell.quantity for cell in subject.cells):
         cells = [cell for cell in subject.cells if cell.quantity == quantity]

@@ -55,6 +55,11 @@ class RankedPoint:
         law = choice(mechanisms[self.name])
         return law, float(law.slope) * self.q.denominator
 
+    def rank_error(self, mechanisms: Mapping[str, Mechanism], *, chance: float) -> int:
+        """Return how many rows a value is from its rank at most, except with ``chance``."""
+        law, _ = self.law(mechanisms)
+        return math.ceil(law.shortfall(chance) / self.q.denominator)
+
     def estimate(
         self, noisy: Mapping[str, Noisy], *, statistic: str, level: Fraction, of: Domain
     ) -> Estimate:
@@ -101,8 +106,8 @@ def points_forecast(
         level: Of the error that is forecast.
     """
     slackest = min(points, key=lambda point: point.law(mechanisms)[1])
-    law, slope = slackest.law(mechanisms)
-    ranks = math.ceil(law.shortfall(1 - level) / slackest.q.denominator)
+    _, slope = slackest.law(mechanisms)
+    ranks = max(point.rank_error(mechanisms, chance=1 - level) for point in points)
     reach = float((of.upper - of.lower) * of.scale)
     steps = slackest.asked.steps
     step = 0.0 if steps == of.upper - of.lower else reach / steps

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from confide.errors import ContractError, UnsupportedError
@@ -16,11 +17,13 @@ from confide.plans.pricing.calibrate_to_error import Within
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
+from confide.release.verify.verify import read_certificate, verify
 from confide.statistics import Quantiles, read_plan
 from confide.statistics.quantiles.spec import QuantileInterval
 from confide.tables.aggregates.ranked.ranked_value import MOST_VALUES, utilities
 from confide.tables.aggregates.refined import GridCounts
 from noisy_answers import SIMULATION, dataset, draws, estimate, mechanisms
+from one_table import released
 from seeded import SeededEntropy
 
 TO = dataset()
@@ -221,3 +224,32 @@ def test_values_alone_are_nearer_than_those_of_two_rounds():
         )
     ]
     assert abs(points - true).mean() < 0.7 * np.mean(errors)
+
+
+def test_values_alone_are_released_verified_and_shown_without_intervals(tmp_path):
+    values = [1] * 50 + [2] * 30 + [9] * 40 + [30]
+    asked = {"id": "q", "kind": "quantiles", "column": "days", "interval": "none"}
+    release = released(
+        asked | {"expect": {"count": 100}},
+        table=pa.table({"pid": range(len(values)), "days": values}),
+        columns={"days": {"kind": "number", "lower": "0", "upper": "400", "unit": "d"}},
+        name="stays",
+        folder=tmp_path / "ledger",
+    )
+    assert [each.value for each in release.of("q")] == [1, 2, 9]
+    release.save(tmp_path / "out")
+    certificate = tmp_path / "out" / "certificate.json"
+    assert verify(read_certificate(certificate), folder=tmp_path / "out").holds
+    page = (tmp_path / "out" / "report.html").read_text("utf-8").replace("\xa0", " ")
+    for said in (
+        "The median is 2 days (no interval).",
+        "Values without intervals",
+        "Each value is at most 1 record from its rank, but for a chance of 5 %.",
+        "Values alone: there is no interval",
+        "Quantiles of days",
+        "to a few ranks",
+    ):
+        assert said in page
+    for unsaid in ("95 % CI", "95 % intervals", "the interval covers", "width of a bin"):
+        assert unsaid not in page
+    assert str(release.table("q")).splitlines()[0].split("  ")[-1].strip() == "Estimate, days"
