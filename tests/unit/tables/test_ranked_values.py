@@ -199,7 +199,7 @@ def test_nobody_moves_a_value_further_than_claimed_and_somebody_moves_it_as_far(
         interval=QuantileInterval.NONE,
         per_patient=PerPatient(rows=2),
     )
-    drawn = neighbours(600, entity=Entity.PATIENT, entropy=SeededEntropy(8))
+    drawn = neighbours(300, entity=Entity.PATIENT, entropy=SeededEntropy(8))
     for found in search([asked], drawn=drawn, entity=Entity.PATIENT):
         assert found.holds
         assert found.linf == found.claimed.linf

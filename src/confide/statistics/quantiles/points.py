@@ -118,9 +118,14 @@ def points_forecast(
     rarely = f"except with a chance of {1 - level:.3g} each"
     notes = [
         f"for {float(rows):.6g} rows; values alone: how far apart those around them are is unknown",
-        f"{rarely}, a value is at most {ranks:,} rows from its rank, whatever the rows",
+        f"{rarely}, a value is at most {ranks:,} ranks off, whatever the rows",
         median_note(of=of, even=even + step / 2),
     ]
+    if len(points) > 1:
+        notes.append(
+            f"the {len(points)} quantiles share the charge: with intervals, from two rounds of "
+            "counts, they may be as near; one alone is nearer"
+        )
     if step:
         notes.append(f"chosen among {steps:,} even steps, each of {step:.4g} {of.unit}".rstrip())
     return Forecast(

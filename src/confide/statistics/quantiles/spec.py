@@ -11,8 +11,7 @@ outwards, so they are right whatever the shape inside a cell
 (:mod:`confide.plans.estimation.cumulative`): no narrower than a cell, and as narrow as one value
 where it has a cell.  Each is valid by itself.
 
-Without intervals each quantile is a choice among the values of the column, nearer to it than any
-counts (:mod:`.points`).
+Without intervals each quantile is a choice among the values of the column (:mod:`.points`).
 
 The noise of all cells adds up in the ranks: over 64 public ones its standard deviation at the
 median is 4 times that of one count.  The second round asks for few, where they matter.

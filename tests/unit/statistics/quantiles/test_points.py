@@ -149,7 +149,7 @@ def chosen(values, statistic, *, upper, runs, nano=NANO, entropy=None):
 
 def test_a_value_is_within_the_ranks_that_the_plan_says_whatever_the_rows():
     told = " ".join(forecast(priced(PRESSURE), PRESSURE).notes)
-    ranks = int(told.partition("at most ")[2].partition(" rows")[0])
+    ranks = int(told.partition("at most ")[2].partition(" ranks")[0])
     rng = np.random.default_rng(4)
     for values in (rng.normal(60, 9, 300), rng.exponential(3, 300), np.repeat([1, 119], 150)):
         whole = np.clip(np.round(values).astype(int), 0, 120)
@@ -180,6 +180,12 @@ def test_the_error_of_a_median_under_a_normal_law_is_what_the_plan_says():
     )
     assert 0.9 <= (off <= said.half_width + 0.5).mean() <= 0.985
     assert np.median(off) == pytest.approx(said.median_error, abs=1)
+
+
+def test_a_plan_of_several_quantiles_says_that_they_share_the_charge():
+    for at, said in (((Fraction(1, 2),), False), (QUARTILES, True)):
+        asked = replace(PRESSURE, at=at)
+        assert any("share the charge" in n for n in forecast(priced(asked), asked).notes) == said
 
 
 def test_a_smaller_error_costs_more_and_is_met():
