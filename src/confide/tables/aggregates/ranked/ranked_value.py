@@ -21,7 +21,17 @@ lose a, and values between it and x gain a.
 in different directions: A and B by at most b each, so u(v) by at most b, the reach is 2b, less than
 that of one row removed and one added.  A row that is only added or removed reaches 2D ≤ 2b.
 
-Reaches add up over the rows of a patient: m rows, m times as far.  ∎
+*Lemma* (all values together; D is b where a row is replaced). A row moves n values by at most (n −
+1)·D together, and by (n − 1)·D² in squares. It is enough that one value stays, or that two move by
+D together. Of a row x more: if x is a quantile, it stays one. Else let x be above all quantiles
+(below is alike), v the greatest of them, and H = C(≤v): v stays one if H ≥ q(N + 1). If not, with g
+= q(N + 1) − H it loses b·g, and the next value w ≤ x with rows, off by b(q − g), becomes one: a ≤ D
+together. Of a row x replaced by y > x: a quantile below x, or from y on, stays one. Else v, the
+greatest, stays one if H − 1 ≥ qN; if not, with g = qN − H + 1 it loses b·g, and the next value w ≤
+y with rows, off by b(1 − g), becomes one: b together. So where there are two values, one reaches
+over the other by D alone.
+
+All of these add up over the rows of a patient: m rows, m times as far, and m² in squares.  ∎
 
 References:
     [DMNS06] Dwork, McSherry, Nissim, Smith. Calibrating noise to sensitivity. TCC 2006, def. 3.
@@ -133,17 +143,18 @@ class RankedValue:
         """Return how far one privacy unit moves the utilities, and one over another."""
         one = rows_per_unit(self.bounds) * move_of_row(self.q, adjacency=dataset.adjacency)
         candidates = self.coordinates(dataset)
+        reach = min(2, candidates - 1) * one
         return Sensitivity(
-            l1=candidates * one,
-            l2_squared=candidates * one * one,
+            l1=(candidates - 1) * one,
+            l2_squared=(candidates - 1) * one * one,
             linf=one,
             entity=dataset.unit.entity,
             unit=counted,
             because=f"the distance of a value from the quantile {self.q}, in ranks times "
             f"{self.q.denominator}, moves by at most {one}; of two values, one may come nearer and "
             "the other go away [DMNS06, def. 3].",
-            reach=2 * one,
-            set_reach=2 * one,
+            reach=reach,
+            set_reach=reach,
         )
 
     def step(self, dataset: Dataset) -> Step:
