@@ -74,8 +74,7 @@ from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.factorized import FactorizedAggregate
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.aggregates.pooled import PooledAggregate
-from confide.tables.aggregates.ranked_cells import RankedCells
-from confide.tables.aggregates.ranked_features import RankedFeatures
+from confide.tables.aggregates.shapes import Ranked
 from confide.tables.aggregates.square_root import product
 from confide.tables.aggregates.value import Centred, CentredSquare, Plain, Product
 from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf
@@ -472,7 +471,7 @@ def made_up_answer(measurement: Measurement, *, dataset: Dataset, persons: int =
     aggregate, mechanism = measurement.aggregate, measurement.mechanism
     if isinstance(mechanism, KeyThreshold):
         return {key: count for key, count in DRUGS.items() if count >= mechanism.threshold()}
-    if isinstance(aggregate, RankedCells | RankedFeatures):
+    if isinstance(aggregate, Ranked):
         return tuple(range(aggregate.size))
     if isinstance(aggregate, MomentAggregate):
         return _made_up_moments(aggregate, mechanism, dataset=dataset, persons=persons)

@@ -28,6 +28,7 @@ NAMED = {
     "FactorizedAggregate": 0,
     "RankedCells": 0,
     "RankedFeatures": 0,
+    "RankedValue": 0,
     "RefinedAggregate": 1,  # cells of quantiles
 }
 """Most files that name a shape, beside those of statistics, its home, its rows and the list."""

@@ -59,7 +59,9 @@ from confide.statistics import (
     TableOne,
     TopCategory,
 )
+from confide.statistics.quantiles.spec import QuantileInterval
 from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.ranked.ranked_value import utilities
 from confide.tables.aggregates.square_root import first_columns
 from confide.tables.aggregates.value import Ones, Product
 from confide.tables.bound_contributions import CellOrder, RowBound
@@ -231,6 +233,57 @@ def test_a_set_without_its_factor_k_is_caught() -> None:
     drawn = neighbours(300, entity=Entity.PATIENT, entropy=SeededEntropy(3))
     right, wrong = (
         search([codes], drawn=drawn, entity=Entity.PATIENT, **given)
+        for given in ({}, {"claims": narrow})
+    )
+    assert all(found.holds for found in right)
+    assert not any(found.holds for found in wrong)
+
+
+def test_half_the_reach_of_a_value_is_caught() -> None:
+    """As if a row moved the ranks of all values in one direction, as it does counts."""
+
+    def of_rows(*values: int, among: int) -> tuple[int, ...]:
+        """Return the utilities for the median of some rows."""
+        counts = [values.count(v) for v in range(among)]
+        return tuple(utilities(counts, q=Fraction(1, 2)))
+
+    def loses(reach: int) -> float:
+        one = SetSelection(epsilon=Fraction(1), reach=reach, size=1, candidates=31)
+        pair = of_rows(1, among=31), of_rows(1, 30, among=31)
+        first, second = (log_chance_of_set(one, found, [0]) for found in pair)
+        return first - second
+
+    assert 0.9 < loses(2) <= 1
+    assert loses(1) > 1.9
+    half = SetSelection(epsilon=Fraction(1), reach=1, size=1, candidates=9)
+    mutant = Scenario(
+        name="mutant",
+        claim=ONE,
+        first=of_rows(2, among=9),
+        second=of_rows(2, 8, among=9),
+        run=choosing_sets(half),
+    )
+    assert is_caught(mutant)
+    assert not is_caught(replace(mutant, run=choosing_sets(replace(half, reach=2))))
+
+    def narrow(statistic: Statistic, dataset: Dataset) -> list[Question]:
+        return [
+            replace(q, sensitivity=replace(q.sensitivity, reach=reach, set_reach=reach))
+            for q in statistic.questions(dataset)
+            for reach in (q.sensitivity.reach // 2,)
+        ]
+
+    points = Quantiles(
+        id="q",
+        table="events",
+        column="whole",
+        at=(Fraction(1, 2),),
+        interval=QuantileInterval.NONE,
+        per_patient=PerPatient(rows=2),
+    )
+    drawn = neighbours(300, entity=Entity.PATIENT, entropy=SeededEntropy(3))
+    right, wrong = (
+        search([points], drawn=drawn, entity=Entity.PATIENT, **given)
         for given in ({}, {"claims": narrow})
     )
     assert all(found.holds for found in right)

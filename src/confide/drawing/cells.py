@@ -56,6 +56,11 @@ class Cell:
     beginning: float | None = None
 
     @property
+    def alone(self) -> bool:
+        """Whether it is a number without any interval."""
+        return self.value is not None and self.outer is None and self.beginning is None
+
+    @property
     def half_width(self) -> float:
         """Half of the outer interval, or all that is seen of an open one; 0 when there is none."""
         if self.outer is not None:

@@ -53,7 +53,10 @@ CUT = "rows beyond the bound are left out"
 LIMITED = "counts per patient stop at a limit"
 """Of every estimate of a statistic that reads a count per patient whose limit may tell."""
 
-OF_ALL = (*PATIENTS_LEFT_OUT, CUT, LIMITED)
+POINT_ONLY = "no interval"
+"""Of every estimate of a statistic that publishes values alone."""
+
+OF_ALL = (*PATIENTS_LEFT_OUT, CUT, LIMITED, POINT_ONLY)
 """Flags that all numbers of a statistic have."""
 
 

@@ -48,8 +48,8 @@ class Audited:
     Attributes:
         patients: Under each kind of bound, with the patient as the unit.
         events: With the event as the unit.
-        wide: Ids of those so wide that in some accounting no noise of theirs can be drawn, or that
-            ask twice: only their sums are searched.
+        wide: Ids of those so wide that in some accounting no noise of theirs can be drawn, that ask
+            twice, or that choose where their kind adds noise: only the search is made of them.
         worst: Where its worst neighbours are.
     """
 

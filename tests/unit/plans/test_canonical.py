@@ -30,6 +30,7 @@ from confide.statistics import (
     Variance,
     read_plan,
 )
+from confide.statistics.quantiles.spec import QuantileInterval
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -71,6 +72,13 @@ def whole_plan(*, measure: Measure, adjacency: Adjacency, where: Predicate) -> P
         Variance(id="v", table="participants", column="bmi", by=("sex",)),
         Proportion(id="p", table="participants", of=of, per=100, level=Fraction(9, 10)),
         Quantiles(id="q", table="participants", column="age", at=(Fraction(1, 3),)),
+        Quantiles(
+            id="alone",
+            table="participants",
+            column="age",
+            at=(Fraction(1, 3),),
+            interval=QuantileInterval.NONE,
+        ),
         KeySelection(id="k", table="visits", key="reason", per_patient=PerPatient(cells=3)),
     )
     return make_plan(

@@ -28,7 +28,7 @@ from confide.release.gate import Gate
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.rows.engines.duckdb import open_engine
 from confide.statistics import TopCategory, TopFeatures, read_plan
-from confide.tables.aggregates.ranked_features import About
+from confide.tables.aggregates.ranked.ranked_features import About
 from confide.tables.source import Source, SourceKind
 from noisy_answers import dataset
 from seeded import SeededEntropy

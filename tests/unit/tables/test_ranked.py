@@ -14,7 +14,7 @@ from confide.plans.contribution import PerPatient, question
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.unit import Entity
 from confide.statistics import TopFeatures
-from confide.tables.aggregates.ranked_features import (
+from confide.tables.aggregates.ranked.ranked_features import (
     MOST_FEATURES,
     About,
     RankedFeatures,

@@ -13,8 +13,8 @@ from confide.tables.aggregates.cells import check_cells
 from confide.tables.aggregates.factorized import MOST_PERIODS, FactorizedAggregate
 from confide.tables.aggregates.keyed import KeyedAggregate
 from confide.tables.aggregates.moments import MomentAggregate
-from confide.tables.aggregates.ranked_cells import RankedCells
-from confide.tables.aggregates.ranked_features import About, RankedFeatures
+from confide.tables.aggregates.ranked.ranked_cells import RankedCells
+from confide.tables.aggregates.ranked.ranked_features import About, RankedFeatures
 from confide.tables.aggregates.shapes import check_aggregate
 from confide.tables.aggregates.square_root import ONE
 from confide.tables.aggregates.value import (

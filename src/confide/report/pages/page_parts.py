@@ -121,7 +121,7 @@ def table_part(
 
 def caption_of(title: str, *, table: Shown, cells: Sequence[Cell], words: Words) -> str:
     """Return the title of a table with what its intervals cover."""
-    if not table.numbers:
+    if not table.numbers or all(cell.alone for cell in cells):
         return title
     kinds = list(dict.fromkeys(covers_text(cell.covers, words=words) for cell in cells))
     covers = words.say("or").join(kinds)

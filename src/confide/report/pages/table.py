@@ -116,7 +116,8 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     head += [
         words.say("head.estimate-unit", unit=shared) if shared else words.say("head.estimate"),
     ]
-    head += [words.say("head.interval", level=level)]
+    alone = bool(cells) and all(cell.alone for cell in cells)
+    head += [] if alone else [words.say("head.interval", level=level)]
     head += [words.say("head.noise-interval", level=level)] if inner else []
     head += [] if shared is not None else [words.say("head.unit")]
     head += [words.say("head.flags")] if flagged else []
@@ -129,12 +130,12 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
         places = decimals[cell.quantity, cell.unit]
         row = [key_part(part, words=words) for part in itertools.compress(cell.key, used)]
         row += [quantity_text(cell.quantity, words=words)] if several else []
-        row += _numbers(cell, places=places, words=words)
+        row += _numbers(cell, places=places, words=words)[: 1 if alone else 2]
         row += [_interval(cell.inner, places=places, words=words)] if inner else []
         row += [] if shared is not None else [clean(words.unit(cell.unit))]
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
-    numbers = 3 if inner else 2
+    numbers = 2 - alone + inner
     return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
 
 

@@ -12,7 +12,7 @@ from confide.drawing.cells import Cell, readable_cells
 from confide.drawing.numbers import epsilon_text
 from confide.drawing.population import about
 from confide.drawing.words import Words
-from confide.plans.estimates import NOT_REACHED, PATIENTS_LEFT_OUT, Covers
+from confide.plans.estimates import NOT_REACHED, PATIENTS_LEFT_OUT, POINT_ONLY, Covers
 from confide.plans.plan import Plan, Statistic
 from confide.privacy.amount import Amount
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
@@ -69,7 +69,7 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
     cells = readable_cells(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag != NOT_REACHED)
     said = {flag for each in release.of(statistic) for flag in each.flags}
-    flags |= dict.fromkeys(flag for flag in PATIENTS_LEFT_OUT if flag in said)
+    flags |= dict.fromkeys(flag for flag in (*PATIENTS_LEFT_OUT, POINT_ONLY) if flag in said)
     return StatisticSection(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
@@ -128,6 +128,8 @@ def _nothing(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _noise_only(cells: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
     """Return the warning that goes with intervals that no sampling is part of."""
+    if cells and all(cell.alone for cell in cells):
+        return ()
     if any(cell.covers is not Covers.NOISE or cell.quantity == "selected" for cell in cells):
         return ()
     return (words.say("unfit.noise-only"),)

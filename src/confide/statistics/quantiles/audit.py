@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from confide.plans.contribution import PerPatient
 from confide.statistics.audited import Audited
-from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.quantiles.spec import QuantileInterval, Quantiles
 
 AUDITED = Audited(
     patients=(
@@ -17,9 +17,17 @@ AUDITED = Audited(
             column="amount",
             per_patient=PerPatient(rows=2),
         ),
+        Quantiles(
+            id="quantile-points",
+            table="events",
+            column="whole",
+            at=(Fraction(1, 4), Fraction(1, 2)),
+            interval=QuantileInterval.NONE,
+            per_patient=PerPatient(rows=2),
+        ),
     ),
     events=(
         Quantiles(id="quantiles", table="events", column="amount", bins=5, at=(Fraction(1, 2),)),
     ),
-    wide=("quantiles-in-two-rounds",),
+    wide=("quantiles-in-two-rounds", "quantile-points"),
 )

@@ -3,16 +3,20 @@
 *Privacy:* drawn from the release alone.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from confide.drawing.cells import hollow_note
 from confide.drawing.charts.by_group import groups
 from confide.drawing.charts.marks import Frame, ridges, row_of, side_by_side
 from confide.drawing.charts.style import RIDGE, RIDGE_LINE, RIDGE_NAME
 from confide.drawing.charts.subject import Drawn, Subject, distinct
 from confide.drawing.charts.vega import Row
-from confide.drawing.numbers import clean
+from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import quantity_text
 from confide.plans.cuts.found import Rounds
 from confide.plans.mechanisms import additive
+from confide.statistics.quantiles.points import RankedPoint
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Domain
 
@@ -20,8 +24,10 @@ _MOST_RIDGES = 8
 
 
 def draw(subject: Subject) -> Drawn:
-    """Return each group's distribution with its quantiles below."""
+    """Return each group's distribution with its quantiles below; values alone, on one axis."""
     statistic = subject.statistic
+    if points := statistic.points(subject.dataset):
+        return _values_alone(subject, points=points)
     keys = distinct(cell.key for cell in subject.cells)
     house = subject.plan.study.small_cells  # bars would show small bins
     if len(keys) > _MOST_RIDGES or house:
@@ -57,6 +63,28 @@ def draw(subject: Subject) -> Drawn:
         subject.words.say("chart.ridges"),
         *hollow_note(subject.cells, words=subject.words),
     )
+
+
+def subtitle(subject: Subject) -> str:
+    """Return that there are no intervals; "" where the usual words on them are right."""
+    alone = subject.statistic.points(subject.dataset)
+    return subject.words.say("chart.values-alone") if alone else ""
+
+
+def _values_alone(subject: Subject, *, points: Sequence[RankedPoint]) -> Drawn:
+    """Return a dot a quantile, and how far in ranks it may be off, which is public."""
+    words = subject.words
+    named = [
+        replace(cell, key=(quantity_text(cell.quantity, words=words),)) for cell in subject.cells
+    ]
+    chart, notes = groups(subject, named, bars=False)
+    mechanisms = subject.plan.mechanisms(subject.statistic.id)
+    chance = 1 - float(subject.statistic.level)
+    ranks = max(each.rank_error(mechanisms, chance=chance) for each in points)
+    said = words.say(
+        "chart.rank-error", ranks=words.amount(f"{ranks:,}", "rows"), chance=percent(chance)
+    )
+    return chart, (said, *notes)
 
 
 def _many_quantiles(subject: Subject) -> Drawn:

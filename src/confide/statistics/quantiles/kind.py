@@ -1,18 +1,37 @@
 """What reports say of quantiles."""
 
-from confide.drawing.asking import of_column
+from collections.abc import Mapping, Sequence
+
+from confide.drawing.asking import Asking
+from confide.drawing.cells import Cell
 from confide.drawing.headlines import medians
+from confide.drawing.words import Words
 from confide.statistics.kind import Kind
 from confide.statistics.quantiles.section import QuantilesSection
-from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.quantiles.spec import QuantileInterval, Quantiles
+
+
+def _title(statistic: Quantiles, asking: Asking) -> str:
+    alone = "-alone" if statistic.interval is QuantileInterval.NONE else ""
+    return asking.words.say(f"title.quantiles{alone}", column=asking.words.named(statistic.column))
+
+
+def _width(statistic: Quantiles, cells: Sequence[Cell], words: Words) -> Mapping[str, str]:
+    """Return how near to a quantile its value may be taken to be."""
+    del cells
+    return {"width": words.say(f"quantiles.width.{statistic.interval.value}")}
+
 
 KIND = Kind(
     name="quantiles",
     spec=Quantiles,
     section=QuantilesSection,
     bias="at most the width of a bin",
-    title=of_column("title.quantiles"),
+    title=_title,
+    fit=_width,
+    unfit=_width,
     headline=medians,
     figure="confide.statistics.quantiles.figure:draw",
+    subtitle="confide.statistics.quantiles.figure:subtitle",
     audit="confide.statistics.quantiles.audit:AUDITED",
 )

@@ -1,10 +1,10 @@
 """What study.yaml says of quantiles."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from confide.plans.plan import Statistic
-from confide.statistics.quantiles.spec import Quantiles
+from confide.statistics.quantiles.spec import QuantileInterval, Quantiles
 from confide.statistics.section import Exact
 from confide.statistics.shared_sections import DistributionSection
 from confide.tables.schema import Dataset
@@ -15,10 +15,17 @@ class QuantilesSection(DistributionSection):
     """Quantiles of a column."""
 
     at: list[Exact] | None = None
+    interval: Literal["by-rank", "none"] = "by-rank"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
         del dataset
         extra = self.stated_cells("Quantiles")
         extra |= {} if self.at is None else {"at": tuple(self.at)}
-        return Quantiles(**common, column=self.column, by=tuple(self.by), **extra)
+        return Quantiles(
+            **common,
+            column=self.column,
+            by=tuple(self.by),
+            interval=QuantileInterval(self.interval),
+            **extra,
+        )

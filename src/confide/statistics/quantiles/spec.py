@@ -11,6 +11,8 @@ outwards, so they are right whatever the shape inside a cell
 (:mod:`confide.plans.estimation.cumulative`): no narrower than a cell, and as narrow as one value
 where it has a cell.  Each is valid by itself.
 
+Without intervals each quantile is a choice among the values of the column (:mod:`.points`).
+
 The noise of all cells adds up in the ranks: over 64 public ones its standard deviation at the
 median is 4 times that of one count.  The second round asks for few, where they matter.
 
@@ -20,6 +22,7 @@ References:
     [RWB88] Robertson, Wright, Dykstra. Order restricted statistical inference. 1988, ch. 1.
 """
 
+import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,9 +48,19 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
+from confide.statistics.quantiles.points import RankedPoint, points_forecast
 from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.ranked.ranked_value import MOST_VALUES, RankedValue
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
+
+
+class QuantileInterval(enum.Enum):
+    """What is published beside each quantile."""
+
+    BY_RANK = "by-rank"  # an interval, from counts whose ranks are inverted
+    NONE = "none"  # nothing: the value is chosen
+
 
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
@@ -65,6 +78,7 @@ class Quantiles(Statistic):
         by: Groups; none gives one set of numbers.
         per_patient: Bounds, where the schema gives none.
         ends: Whether each bound has a cell of its own.
+        interval: Whether quantiles have intervals.
     """
 
     column: str
@@ -74,12 +88,33 @@ class Quantiles(Statistic):
     by: tuple[str, ...] = ()
     per_patient: PerPatient = field(default_factory=PerPatient)
     ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
+    interval: QuantileInterval = QuantileInterval.BY_RANK
 
     def __post_init__(self) -> None:
         if not self.at or any(not 0 < q < 1 for q in self.at):
             raise ContractError(f"Quantiles {self.id!r}: expected `at` strictly between 0 and 1.")
         if self.bins is not None and self.bins < 2:
             raise ContractError(f"Quantiles {self.id!r}: expected at least two bins.")
+        if self.interval is QuantileInterval.NONE:
+            self._check_points()
+
+    def _check_points(self) -> None:
+        """Refuse what a choice among values has no use for."""
+        if self.bins is not None or self.edges:
+            raise ContractError(
+                f"Quantiles {self.id!r} without intervals are chosen among the column's values.",
+                hint="Leave out bins and edges, or leave out interval.",
+            )
+        if self.by:
+            raise ContractError(
+                f"Quantiles {self.id!r} without intervals are of one group.",
+                hint="Leave out by, or ask each group by itself, with where.",
+            )
+        if len(set(self.at)) != len(self.at):
+            raise ContractError(
+                f"Quantiles {self.id!r} without intervals are each paid for, and one is repeated.",
+                hint="Name each once in at.",
+            )
 
     def _cells(self, dataset: Dataset) -> QuantileCells:
         return quantile_cells(
@@ -116,8 +151,41 @@ class Quantiles(Statistic):
         """Return the noisy counts of each group with the cells that they are of."""
         return rounds_of(self.measured(dataset), vector(noisy), noise=noise, dataset=dataset)
 
+    def points(self, dataset: Dataset) -> tuple[RankedPoint, ...]:
+        """Return the quantiles that are chosen, each with its question; none with intervals."""
+        if self.interval is QuantileInterval.BY_RANK:
+            return ()
+        cells = self._cells(dataset)
+        steps = min(MOST_VALUES, cells.of.upper - cells.of.lower)
+        relation = Relation(table=self.table, where=self.where)
+        bounds = contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=(cells.axis,),
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
+        return tuple(
+            RankedPoint(
+                name=f"quantile-{place}",
+                q=q,
+                asked=RankedValue(
+                    relation=relation,
+                    of=cells.number,
+                    lower=cells.of.lower,
+                    upper=cells.of.upper,
+                    steps=steps,
+                    q=q,
+                    bounds=bounds,
+                ),
+            )
+            for place, q in enumerate(self.at, start=1)
+        )
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the one question, of counts."""
+        """Return the one question, of counts; or a choice for each quantile."""
+        if points := self.points(dataset):
+            return tuple(question(each.name, each.asked, dataset=dataset) for each in points)
         return (question("histogram", self.measured(dataset), dataset=dataset),)
 
     def forecast(
@@ -133,7 +201,12 @@ class Quantiles(Statistic):
                 f"The error of quantiles {self.id!r} depends on the number of rows of a group.",
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
-        cells, noise = self._cells(dataset), additive(mechanisms["histogram"])
+        cells = self._cells(dataset)
+        if points := self.points(dataset):
+            return points_forecast(
+                points, mechanisms, of=cells.of, rows=self.expect, level=float(level)
+            )
+        noise = additive(mechanisms["histogram"])
         of = cells.of
         expected = cells.expected(self.measured(dataset), noise=noise, rows=self.expect)
         parts, cell = [expected.ranks], expected.cell
@@ -158,8 +231,13 @@ class Quantiles(Statistic):
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return each quantile of each group, with both intervals."""
+        """Return each quantile of each group, with both intervals or with none."""
         del simulation
+        if points := self.points(dataset):
+            of = self._cells(dataset).of
+            return tuple(
+                each.estimate(noisy, statistic=self.id, level=self.level, of=of) for each in points
+            )
         noise, of = additive(mechanisms["histogram"]), self._cells(dataset).of
         groups = self.rounds(noisy["histogram"], noise=noise, dataset=dataset)
         keys = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)

@@ -1,7 +1,7 @@
 """The commonest categories: which codes most patients have, and never how many.
 
 *Lemma:* a patient adds at most 1 to each of at most k counts, or r rows to each; so one set of
-categories rises over another by at most the reach that ``tables/ranked.py`` proves: under
+categories rises over another by at most the reach that ``ranked/ranked_cells.py`` proves: under
 add-remove, where all counts move in one direction, 1 for the best single category of patients.
 
 *Privacy:* exponential mechanism over sets, or peeling (``noise/set_selection.py``,
@@ -29,7 +29,7 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.cells import cell_keys
-from confide.tables.aggregates.ranked_cells import RankedCells
+from confide.tables.aggregates.ranked.ranked_cells import RankedCells
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 

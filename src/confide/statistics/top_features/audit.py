@@ -3,7 +3,7 @@
 from confide.plans.contribution import PerPatient
 from confide.statistics.audited import Audited, Worst
 from confide.statistics.top_features.spec import TopFeatures
-from confide.tables.aggregates.ranked_features import About
+from confide.tables.aggregates.ranked.ranked_features import About
 
 AUDITED = Audited(
     patients=(

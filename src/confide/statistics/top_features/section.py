@@ -6,7 +6,7 @@ from typing import Any, Literal
 from confide.plans.plan import Statistic
 from confide.statistics.shared_sections import ChoiceSection
 from confide.statistics.top_features.spec import TopFeatures
-from confide.tables.aggregates.ranked_features import About
+from confide.tables.aggregates.ranked.ranked_features import About
 from confide.tables.schema import Dataset
 
 

@@ -3,7 +3,7 @@
 *Lemma:* with values clipped to public bounds of width R, one patient moves n·cov(x_j, y) by less
 than R_j·R_y, and four times the sum about the centres of the bounds by at most as much; scaled to
 equal widths all features move alike, by D; so one set of k features rises over another by at most
-2kD (about the centres 4kD under substitution).  Proved in ``tables/ranked.py``.
+2kD (about the centres 4kD under substitution).  Proved in ``ranked/ranked_features.py``.
 
 *Privacy:* exponential mechanism over sets, or peeling (``noise/set_selection.py``,
 ``noise/peeling.py``), whichever law is steeper at the same loss.
@@ -32,7 +32,7 @@ from confide.plans.contribution import Counted, PerPatient, contribution_bounds,
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
-from confide.tables.aggregates.ranked_features import About, RankedFeatures, one_row
+from confide.tables.aggregates.ranked.ranked_features import About, RankedFeatures, one_row
 from confide.tables.expression import Expression
 from confide.tables.relation import Relation, resolve
 from confide.tables.schema import Dataset

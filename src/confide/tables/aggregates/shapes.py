@@ -19,8 +19,9 @@ from confide.tables.aggregates.factorized import FactorizedAggregate
 from confide.tables.aggregates.keyed import KeyedAggregate
 from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.aggregates.pooled import PooledAggregate
-from confide.tables.aggregates.ranked_cells import RankedCells
-from confide.tables.aggregates.ranked_features import RankedFeatures
+from confide.tables.aggregates.ranked.ranked_cells import RankedCells
+from confide.tables.aggregates.ranked.ranked_features import RankedFeatures
+from confide.tables.aggregates.ranked.ranked_value import RankedValue
 from confide.tables.aggregates.refined import RefinedAggregate
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Step
@@ -67,6 +68,7 @@ Combined: TypeAlias = (
     | FactorizedAggregate
     | RankedCells
     | RankedFeatures
+    | RankedValue
     | RefinedAggregate
 )
 """What is made of the exact sums that an engine answers, in integers, before the noise."""
@@ -77,7 +79,7 @@ Measured: TypeAlias = Asked | Combined
 Keyed: TypeAlias = KeyedAggregate
 """Whose coordinates are secret: those above a noisy threshold are published."""
 
-Ranked: TypeAlias = RankedCells | RankedFeatures
+Ranked: TypeAlias = RankedCells | RankedFeatures | RankedValue
 """Whose largest coordinates are published, by name; of all others every coordinate, with noise."""
 
 Fitted: TypeAlias = DescentAggregate
@@ -128,6 +130,7 @@ SHAPES = _every(
     FactorizedAggregate,
     RankedCells,
     RankedFeatures,
+    RankedValue,
     RefinedAggregate,
 )
 """Each by itself, for canonical JSON to name; complete, or this module is not imported."""

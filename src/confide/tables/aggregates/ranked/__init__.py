@@ -1,0 +1,1 @@
+"""What is chosen among, and how far one candidate may rise over another."""
