@@ -35,6 +35,7 @@ from confide.report.wording.odds_words import (
     Meaning,
     advantage_text,
     meaning_of,
+    meaning_of_any,
     meaning_of_stated,
     shown_at,
 )
@@ -60,6 +61,21 @@ class LossSpan:
     name: str
     period: str
     loss: PrivacyLoss
+
+    def meaning(self, *, dataset: Dataset) -> Meaning:
+        """Return what the loss means: of what is not one release, as an (ε, δ) and no more."""
+        told = meaning_of if self.name == "release" else meaning_of_any
+        return told(self.loss, delta=dataset.delta)
+
+    def of_attribute(self, *, dataset: Dataset) -> Meaning | None:
+        """Return what it means for a guess between two possible records of one unit."""
+        match dataset.adjacency:
+            case Adjacency.SUBSTITUTE:
+                return self.meaning(dataset=dataset)
+            case Adjacency.ADD_REMOVE:
+                return of_group(self.loss, size=2, dataset=dataset)
+            case _:
+                assert_never(dataset.adjacency)
 
 
 def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
@@ -107,14 +123,3 @@ def of_group(loss: PrivacyLoss, *, size: int, dataset: Dataset) -> Meaning | Non
                 assert_never(loss)
     except InvalidParameterError:
         return None
-
-
-def of_attribute(loss: PrivacyLoss, *, dataset: Dataset) -> Meaning | None:
-    """Return what a loss means for a guess between two possible records of one unit."""
-    match dataset.adjacency:
-        case Adjacency.SUBSTITUTE:
-            return meaning_of(loss, delta=dataset.delta)
-        case Adjacency.ADD_REMOVE:
-            return of_group(loss, size=2, dataset=dataset)
-        case _:
-            assert_never(dataset.adjacency)

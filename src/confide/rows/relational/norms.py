@@ -87,7 +87,7 @@ def _losses(group: list[tuple[OwnLoss, Summand]], *, wide: bool) -> exp.Select:
 
 
 def _cut(total: exp.Expr, *, wide: bool) -> exp.Expr:
-    """Return a sum, of losses that may be more than a cap by any factor as what passes every cap."""
+    """Return a sum; of losses that may be more than any cap, as what passes every cap."""
     return call("least", total, num(ANYTHING)) if wide else total
 
 

@@ -133,9 +133,7 @@ def test_no_release_fails_because_of_what_somebody_would_pay(tmp_path, asked, ep
         path.write_text(path.read_text().replace("upper: 100}", "upper: 1000000000}"))
         if cost is not None:
             visits = path.parent / "visits.csv"
-            more = "".join(
-                f"50,{ward},{cost},x\n" for ward in ("north", "south", "east", "west")
-            )
+            more = "".join(f"50,{ward},{cost},x\n" for ward in ("north", "south", "east", "west"))
             visits.write_text(visits.read_text() + more)
             people = path.parent / "people.csv"
             people.write_text(people.read_text() + "50,f\n")
