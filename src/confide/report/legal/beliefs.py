@@ -1,7 +1,8 @@
 """How far a release, a year or a lifetime can move what somebody believes about one patient.
 
 For a prior belief π the posterior is at most π e^ε/(1 − π + π e^ε) [KS14], with the ε that bounds
-single outputs (:mod:`confide.report.wording.odds_words`).
+single outputs (:mod:`confide.report.wording.odds_words`): of an (ε, δ) that is a cap or a year, 2ε
+but for δ/(1 − e^−ε).
 
 Whether a known participant has one attribute or another is a question about two data sets that
 differ in the *replacement* of one patient's records.  Under add-remove that is a removal and an

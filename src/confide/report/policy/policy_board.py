@@ -1,7 +1,8 @@
 """A policy for the people who answer for it: each line in plain words, each cap as odds.
 
 *Privacy:* the odds are those of ``privacy/odds.py``: a pure loss bounds the posterior; a ρ bounds
-single outputs by its textbook ε but for the reported δ, and every test by TPR ≤ e^ε·FPR + δ.
+single outputs by its textbook ε but for the reported δ, an (ε, δ) by 2ε but for δ/(1 − e^−ε), and
+every test by TPR ≤ e^ε·FPR + δ.
 """
 
 import math
