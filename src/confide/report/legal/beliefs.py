@@ -25,6 +25,7 @@ from typing import assert_never
 
 from confide.budget.ledger import Scope
 from confide.errors import InvalidParameterError
+from confide.plans.plan import Plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.group import group_loss
@@ -37,6 +38,7 @@ from confide.report.wording.odds_words import (
     advantage_text,
     meaning_of,
     meaning_of_any,
+    meaning_of_plan,
     meaning_of_stated,
     shown_at,
 )
@@ -57,14 +59,18 @@ class LossSpan:
             counts, and is then left out.
         period: Year, where it is one; of a patient's cap its window.
         loss: Its bound.
+        plan: Of a release; None of what is not one.
     """
 
     name: str
     period: str
     loss: PrivacyLoss
+    plan: Plan | None = None
 
     def meaning(self, *, dataset: Dataset) -> Meaning:
         """Return what the loss means: of what is not one release, as an (ε, δ) and no more."""
+        if self.plan is not None:
+            return meaning_of_plan(self.plan)
         told = meaning_of if self.name == "release" else meaning_of_any
         return told(self.loss, delta=dataset.delta)
 
@@ -84,7 +90,9 @@ def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
     found = []
     if subject.loss is not None:
         name = "year" if subject.stage is Stage.YEAR else "release"
-        found.append(LossSpan(name=name, period=subject.period, loss=subject.loss))
+        found.append(
+            LossSpan(name=name, period=subject.period, loss=subject.loss, plan=subject.plan)
+        )
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"

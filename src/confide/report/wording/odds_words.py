@@ -92,6 +92,14 @@ def meaning_of_plan(plan: Priced) -> Meaning:
     return meaning_of(plan.loss, delta=delta)
 
 
+def loss_as_told(plan: Plan) -> PrivacyLoss:
+    """Return the loss of a plan that documents tell; of one of both noises what it loses by itself.
+
+    Its ρ says more of Laplace noise than that loses, and would be told as more than may be spent.
+    """
+    return shown_loss(plan) if has_both(plan) else plan.loss
+
+
 def meaning_of_stated(loss: ApproxDP) -> Meaning:
     """Return what an (ε, δ) means when nothing is known of the mechanism behind it.
 

@@ -160,6 +160,35 @@ def test_a_sharp_number_beside_rough_ones_is_released_with_a_noise_of_its_own(tm
     assert len(confide("ledger", "show", clinic.dataset, "--json").json["entries"]) == 1
 
 
+def test_a_document_of_both_noises_states_what_the_release_loses_by_itself(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    rows = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients{', share: 0.5' * (not place)}}}\n"
+        for place in range(10)
+    )
+    clinic.study.write_text(f"study: {{id: shares}}\nstatistics:\n{rows}{SPEND}")
+    planned = confide("plan", clinic.study, "--json").json["loss"]
+    legal = clinic.folder / "legal.yaml"
+    assert confide("document", "start", "--out", legal).code == 0
+    words = ("document", "dpia", clinic.study, "--legal", legal, "--out", tmp_path / "legal")
+    assert confide(*words, "--quiet").code == 0
+    table = [row for row in (tmp_path / "legal/dpia.en.md").read_text().splitlines() if "|" in row]
+
+    def epsilons(begins):
+        row = next(each for each in table if each.startswith(f"| {begins} |") and "ε = " in each)
+        return [float(each) for each in re.findall(r"ε = ([\d.]+)", row)]
+
+    assert epsilons("Privacy loss")[0] == float(planned["epsilon"])
+    assert epsilons("as planned") == [float(planned["epsilon"])]
+    assert epsilons("half the ε") == [pytest.approx(float(planned["epsilon"]) / 2, abs=1e-3)]
+    assert epsilons("neighbours by replacement")[0] <= 1
+    (of_one,) = epsilons("Patients in patients (n0)")
+    assert of_one < float(planned["epsilon"])
+    posterior = re.search(r"at most ([\d.]+)\s% likely", planned["odds"][0])[1]
+    (row,) = (each for each in table if re.match(r"\| a belief of 1\s% \|", each))
+    assert row.split("|")[2].split() == [posterior, "%"]
+
+
 def test_a_study_of_both_noises_keeps_them_when_caps_are_changed(tmp_path):
     """The order of a year is another without a cap on years, and with it whose noise is Laplace."""
     dataset = MIXED.replace("release: {epsilon: 1}, ", "")
