@@ -76,6 +76,8 @@ FEMTO = 10**15
 """Steps of an individual spend in one ε or ρ."""
 MOST = 2_000
 """Largest ε or ρ of a cap: spends and their sums stay below 2⁶²."""
+ANYTHING = 2**61
+"""More than any cap, in 1e-15; two of it are no more than an integer of a vector holds."""
 
 
 class CapWindow(enum.Enum):

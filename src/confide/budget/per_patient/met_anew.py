@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from confide.budget.entry import Entry
 from confide.budget.per_patient.people import People
-from confide.budget.per_patient.records import ANYTHING, whole
+from confide.budget.per_patient.records import whole
 from confide.budget.per_patient.tally import CountedCharge
+from confide.privacy.individual import ANYTHING
 
 
 def met_anew(people: People, *, ended: Sequence[int]) -> NDArray[np.int64]:

@@ -17,11 +17,8 @@ from confide.budget.per_patient.sealed import changed, read_tag
 from confide.budget.per_patient.tally import CountedCharge
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO
-from confide.privacy.individual import FEMTO
+from confide.privacy.individual import ANYTHING, FEMTO
 from confide.privacy.measure import LedgerMeasure, Mixed
-
-ANYTHING = 2**61
-"""More than any cap, in 1e-15; two of it are no more than an integer of a vector holds."""
 
 _HELD = frozenset({State.COMMITTED, State.PUBLISHED})
 _PENDING = frozenset({State.RESERVED, State.READING})

@@ -49,11 +49,13 @@ def loss_by_itself(plan: Plan) -> ApproxDP | None:
 def pointwise_by_itself(plan: Plan) -> Fraction:
     """Return ε that the loss of a release of both noises passes with a chance of at most δ.
 
-    By Markov's inequality it is at most d(a) + ln(1/δ)/(a − 1) at each order a; the least of whole
-    orders up to where it grows, rounded up at six decimals.
+    By Markov's inequality it is at most d(a) + ln(1/δ′)/(a − 1) at each order a, with δ′ what key
+    selections leave of δ; the least of whole orders up to where it grows, rounded up at six
+    decimals.
     """
     uses = [each.event.use for each in plan.measurements]
-    chance = math.log(1 / plan.dataset.delta) * _RAISED
+    of_keys = sum(each.event.delta for each in plan.measurements)
+    chance = math.log(1 / (plan.dataset.delta - of_keys)) * _RAISED
 
     def passed(order: int) -> float:
         charged = sum(use.charged(order).ordered for use in uses)

@@ -6,7 +6,10 @@ rate in 1e-15 per unit of x, a patient pays
     min(⌈ x′·⌈r·2^(t+k)⌉ / 2^k ⌉, what everybody was charged),    x′ = ⌈x/2^t⌉,
 
 which is at least r·x: every rounding is upwards.  t is 0 unless X needs more than 60 bits, and 2^k
-is above every x′, so that the sum of all roundings is below 3·10⁻¹⁵.  Products stay below 2¹²⁶.
+is above every x′, so that the sum of all roundings is below 3·10⁻¹⁵.  x′ counts up to what costs
+all that everybody was charged, and that as no more than is past every cap: at an order of a mixed
+ledger r·X may be larger than either by any factor.  So products stay below 2¹²⁶ whatever the rows
+are, and no release fails because of somebody's.
 
 *Privacy:* :mod:`confide.privacy.individual`.
 """
@@ -26,7 +29,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.growth import grown_to
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import NANO
-from confide.privacy.individual import FEMTO
+from confide.privacy.individual import ANYTHING, FEMTO
 from confide.privacy.measure import LedgerMeasure, Measure, Mixed
 from confide.privacy.unit import Entity
 from confide.tables.aggregates.shapes import OfPersons, Shared
@@ -59,6 +62,11 @@ class Rate:
     shift: int
     most: int
 
+    @property
+    def enough(self) -> int:
+        """The least x′ that costs all that everybody was charged."""
+        return -(-(self.most << self.shift) // self.times)
+
     def of(self, norm: int) -> int:
         """Return what a norm costs, in 1e-15.
 
@@ -68,7 +76,7 @@ class Rate:
             >>> rate_of(Fraction(FEMTO, 2), largest=2, most=FEMTO).of(1)
             500000000000000
         """
-        kept = -(-norm >> self.dropped)
+        kept = min(-(-norm >> self.dropped), self.enough)
         return min(-((-kept * self.times) >> self.shift), self.most)
 
 
@@ -158,7 +166,7 @@ def _individual(measurement: Measurement, *, plan: Plan, of: LedgerMeasure) -> I
             raise UnsupportedError("Unknown mechanism or measure.")
     if not _has_own_norm(measurement, norm=norm, plan=plan) or largest.bit_length() > 2 * _WIDEST:
         return _whole(measurement, of)
-    most = whole_loss(_charged(measurement, of))
+    most = min(ANYTHING, whole_loss(_charged(measurement, of)))
     rate = rate_of(order * each * FEMTO, largest=largest, most=most)
     return OwnLoss(measurement=measurement, norm=norm, rate=rate)
 
@@ -178,7 +186,7 @@ def rate_of(each: Fraction, *, largest: int, most: int) -> Rate:
     """Return the rate of ``each`` 1e-15 per unit of a norm of at most ``largest``."""
     dropped = max(0, largest.bit_length() - _WIDEST)
     shift = (-(-largest >> dropped)).bit_length()
-    times = math.ceil(each * 2 ** (dropped + shift))
+    times = min(math.ceil(each * 2 ** (dropped + shift)), most << shift)
     return Rate(dropped=dropped, times=times, shift=shift, most=most)
 
 

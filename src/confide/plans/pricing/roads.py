@@ -152,7 +152,7 @@ def planned_by(
     roads = tuple(_road(each, year=year) for each in plans)
     match roads:
         case (one, other):
-            both = _with_both(one, other, year=year)
+            both = _with_both(one, other, year=year, record=record)
             return _decided((*roads, *both), record=record, releases=year.releases)
         case (one,):
             return Chosen(taken=one)
@@ -160,13 +160,37 @@ def planned_by(
             raise problem or ContractError("The study has no plan in any measure.")
 
 
-def _with_both(rho: Road, pure: Road, *, year: YearRoom) -> tuple[Road, ...]:
-    def error(statistic: Statistic, measurements: Sequence[Measurement]) -> float | None:
-        return _error(replace(rho.plan, measurements=tuple(measurements)), statistic)
+def _with_both(rho: Road, pure: Road, *, year: YearRoom, record: OnRecord) -> tuple[Road, ...]:
+    """Return roads of both noises, by their costs at the order of a year.
 
-    of, order = year.measure, year.cap.order
-    found = with_both(rho.plan, pure.plan, measure=of, order=order, error=error)
-    return tuple(_road(each, year=year) for each in found)
+    Of its other orders, which were that of a year under earlier caps, those that are on record.
+    """
+    known: dict[tuple[object, ...], float | None] = {}
+
+    def error(statistic: Statistic, measurements: Sequence[Measurement]) -> float | None:
+        noise = (statistic.id, *((each.name, each.mechanism) for each in measurements))
+        if noise not in known:
+            asked = replace(rho.plan, measurements=tuple(measurements))
+            known[noise] = _error(asked, statistic)
+        return known[noise]
+
+    def at(order: int) -> tuple[Plan, ...]:
+        return with_both(
+            rho.plan,
+            pure.plan,
+            measure=year.measure,
+            order=order,
+            error=error,
+        )
+
+    now = at(year.cap.order)
+    others = (
+        plan for order in year.measure.orders if order != year.cap.order for plan in at(order)
+    )
+    earlier = (
+        plan for plan in others if plan not in now and (record.released(plan) or record.asked(plan))
+    )
+    return tuple(_road(each, year=year) for each in (*now, *earlier))
 
 
 def _road(plan: Plan, *, year: YearRoom) -> Road:

@@ -17,12 +17,13 @@ from confide.plans.contribution import Limited, PerPatient
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic
 from confide.plans.pricing.allocate import Ask, forecast, make_plan
+from confide.plans.pricing.both_noises import has_both
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
-from confide.report.wording.odds_words import shown_at
+from confide.report.wording.odds_words import loss_as_told, shown_at
 from confide.tables.schema import Dataset
 
 
@@ -71,11 +72,12 @@ def alternatives(plan: Plan) -> tuple[Alternative, ...]:
         case _:
             assert_never(dataset.adjacency)
     changed = replace(dataset, adjacency=adjacency)
-    found.append(_again(other, plan, dataset=changed, nano=plan.amount.nano))
+    same = _scaled(plan, factor=Fraction(1)) if has_both(plan) else plan.amount.nano
+    found.append(_again(other, plan, dataset=changed, nano=same))
     if dataset.unit.entity is Entity.PATIENT:
         weaker = replace(dataset, unit=replace(dataset.unit, entity=Entity.EVENT))
         free = replace(plan, statistics=tuple(map(_unbounded, plan.statistics)))
-        found.append(_again(Other.EVENT, free, dataset=weaker, nano=plan.amount.nano))
+        found.append(_again(Other.EVENT, free, dataset=weaker, nano=same))
     return tuple(found)
 
 
@@ -94,7 +96,7 @@ def _scaled(plan: Plan, *, factor: Fraction) -> int:
             return int(plan.amount.nano * factor)
         case Measure.ZCDP:
             delta = plan.dataset.delta
-            epsilon = shown_at(plan.loss, delta=delta).epsilon * factor
+            epsilon = shown_at(loss_as_told(plan), delta=delta).epsilon * factor
             return int(rho_for(epsilon, delta=delta - Fraction(plan.amount.atto, ATTO)) * NANO)
         case _:
             assert_never(plan.dataset.measure)

@@ -1,7 +1,8 @@
 """How far a release, a year or a lifetime can move what somebody believes about one patient.
 
 For a prior belief π the posterior is at most π e^ε/(1 − π + π e^ε) [KS14], with the ε that bounds
-single outputs (:mod:`confide.report.wording.odds_words`).
+single outputs (:mod:`confide.report.wording.odds_words`): of an (ε, δ) that is a cap or a year, 2ε
+but for δ/(1 − e^−ε).
 
 Whether a known participant has one attribute or another is a question about two data sets that
 differ in the *replacement* of one patient's records.  Under add-remove that is a removal and an
@@ -24,6 +25,7 @@ from typing import assert_never
 
 from confide.budget.ledger import Scope
 from confide.errors import InvalidParameterError
+from confide.plans.plan import Plan
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import NANO
 from confide.privacy.group import group_loss
@@ -35,6 +37,8 @@ from confide.report.wording.odds_words import (
     Meaning,
     advantage_text,
     meaning_of,
+    meaning_of_any,
+    meaning_of_plan,
     meaning_of_stated,
     shown_at,
 )
@@ -55,11 +59,30 @@ class LossSpan:
             counts, and is then left out.
         period: Year, where it is one; of a patient's cap its window.
         loss: Its bound.
+        plan: Of a release; None of what is not one.
     """
 
     name: str
     period: str
     loss: PrivacyLoss
+    plan: Plan | None = None
+
+    def meaning(self, *, dataset: Dataset) -> Meaning:
+        """Return what the loss means: of what is not one release, as an (ε, δ) and no more."""
+        if self.plan is not None:
+            return meaning_of_plan(self.plan)
+        told = meaning_of if self.name == "release" else meaning_of_any
+        return told(self.loss, delta=dataset.delta)
+
+    def of_attribute(self, *, dataset: Dataset) -> Meaning | None:
+        """Return what it means for a guess between two possible records of one unit."""
+        match dataset.adjacency:
+            case Adjacency.SUBSTITUTE:
+                return self.meaning(dataset=dataset)
+            case Adjacency.ADD_REMOVE:
+                return of_group(self.loss, size=2, dataset=dataset)
+            case _:
+                assert_never(dataset.adjacency)
 
 
 def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
@@ -67,7 +90,9 @@ def windows(subject: LegalSubject) -> tuple[LossSpan, ...]:
     found = []
     if subject.loss is not None:
         name = "year" if subject.stage is Stage.YEAR else "release"
-        found.append(LossSpan(name=name, period=subject.period, loss=subject.loss))
+        found.append(
+            LossSpan(name=name, period=subject.period, loss=subject.loss, plan=subject.plan)
+        )
     for line in subject.lines:
         if line.scope in (Scope.CALENDAR_YEAR, Scope.LIFETIME):
             name = "year-cap" if line.scope is Scope.CALENDAR_YEAR else "lifetime-cap"
@@ -107,14 +132,3 @@ def of_group(loss: PrivacyLoss, *, size: int, dataset: Dataset) -> Meaning | Non
                 assert_never(loss)
     except InvalidParameterError:
         return None
-
-
-def of_attribute(loss: PrivacyLoss, *, dataset: Dataset) -> Meaning | None:
-    """Return what a loss means for a guess between two possible records of one unit."""
-    match dataset.adjacency:
-        case Adjacency.SUBSTITUTE:
-            return meaning_of(loss, delta=dataset.delta)
-        case Adjacency.ADD_REMOVE:
-            return of_group(loss, size=2, dataset=dataset)
-        case _:
-            assert_never(dataset.adjacency)

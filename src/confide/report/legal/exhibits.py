@@ -20,7 +20,6 @@ from confide.report.legal.beliefs import (
     PRIORS,
     LossSpan,
     advantage,
-    of_attribute,
     of_group,
     posterior,
     windows,
@@ -31,7 +30,7 @@ from confide.report.legal.small_cells import small_cells
 from confide.report.legal.subject import NOT_CHARGED, loss_of
 from confide.report.wording.bounding import kept_text, law_text, measured_text
 from confide.report.wording.describe import title_of
-from confide.report.wording.odds_words import Meaning, loss_text, meaning_of, shown_at
+from confide.report.wording.odds_words import Meaning, loss_text, shown_at
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind
 
@@ -155,7 +154,7 @@ def _mechanism(measurement: Measurement, *, plan: Plan, scribe: Scribe) -> tuple
 def beliefs_table(scribe: Scribe) -> TextTable:
     """Return what prior beliefs can become: by this release, in a year, over the lifetime."""
     spans = windows(scribe.subject)
-    told = [meaning_of(span.loss, delta=scribe.subject.dataset.delta) for span in spans]
+    told = [span.meaning(dataset=scribe.subject.dataset) for span in spans]
     rows = [[scribe.say("row.loss"), *(shown(span.loss, scribe=scribe) for span in spans)]]
     rows += [
         [
@@ -181,7 +180,7 @@ def beliefs_table(scribe: Scribe) -> TextTable:
 def attributes_table(scribe: Scribe) -> TextTable:
     """Return how often a guess of a yes or no about a known participant can be right."""
     spans, half = windows(scribe.subject), PRIORS[-1]
-    told = [of_attribute(span.loss, dataset=scribe.subject.dataset) for span in spans]
+    told = [span.of_attribute(dataset=scribe.subject.dataset) for span in spans]
     rows = [
         [scribe.say("row.attribute", prior=percent(half)), *(_bound(each, half) for each in told)],
         [

@@ -3,6 +3,8 @@
 *Privacy:* functions of plan and study, which are public.
 """
 
+import math
+from dataclasses import replace
 from typing import assert_never
 
 from confide.drawing.numbers import percent, significant
@@ -10,6 +12,7 @@ from confide.errors import ConfideError
 from confide.plans.estimates import Forecast
 from confide.plans.plan import Plan, Statistic
 from confide.plans.pricing.allocate import Ask, forecast, least_nano
+from confide.plans.pricing.both_noises import has_both, with_laplace
 from confide.plans.pricing.calibrate_to_error import (
     ErrorTarget,
     IntervalWidth,
@@ -17,14 +20,15 @@ from confide.plans.pricing.calibrate_to_error import (
     Within,
     WithinShare,
 )
-from confide.privacy.amount import Amount
+from confide.privacy.amount import NANO, Amount
+from confide.privacy.measure import Measure
 from confide.report.legal.alternatives import QUALITATIVE, Alternative, alternatives
 from confide.report.legal.beliefs import PRIORS, advantage, posterior
 from confide.report.legal.document import Note, StatedField, TextTable
 from confide.report.legal.exhibits import NONE, plan_of, shown, statistic_title
 from confide.report.legal.scribe import Scribe
 from confide.report.legal.subject import loss_of
-from confide.report.wording.odds_words import meaning_of_plan
+from confide.report.wording.odds_words import loss_as_told, meaning_of_plan
 
 
 def asked_table(scribe: Scribe) -> TextTable:
@@ -44,6 +48,9 @@ def asked_table(scribe: Scribe) -> TextTable:
 def _asked(statistic: Statistic, ask: Ask | None, *, plan: Plan, scribe: Scribe) -> tuple[str, ...]:
     dataset, measured = plan.dataset, plan.of(statistic.id)
     cost = Amount.total(each.amount for each in measured)
+    if has_both(plan) and statistic in with_laplace(plan):  # whose ρ says more than is lost
+        dataset = replace(dataset, measure=Measure.PURE)
+        cost = replace(cost, nano=sum(math.ceil(m.event.epsilon() * NANO) for m in measured))
     spent = loss_of(cost, measure=dataset.measure)
     expected = _forecast(plan, statistic)
     least = None
@@ -100,7 +107,7 @@ def chosen(scribe: Scribe) -> StatedField | None:
     key = "least" if not free else "shares"
     text = scribe.say(
         f"budget.{key}",
-        loss=shown(plan.loss, scribe=scribe),
+        loss=shown(loss_as_told(plan), scribe=scribe),
         **({} if not free else {"count": str(len(free)), "of": str(len(asks))}),
     )
     return scribe.stated("budget", text, source=scribe.computed(scribe.from_plan()))
@@ -122,7 +129,7 @@ def _learned(found: tuple[Alternative, ...], *, scribe: Scribe) -> TextTable:
             continue
         meaning = meaning_of_plan(each.plan)
         told = percent(posterior(meaning, prior=PRIORS[1]))
-        rows.append((name, shown(each.plan.loss, scribe=scribe), told, advantage(meaning)))
+        rows.append((name, shown(loss_as_told(each.plan), scribe=scribe), told, advantage(meaning)))
     columns = ("alternative", "loss", "ten-percent", "advantage")
     return scribe.table("alternatives", columns, rows, source=scribe.computed(scribe.from_plan()))
 

@@ -17,7 +17,6 @@ from confide.report.legal.exhibits import window_text
 from confide.report.legal.scribe import Scribe
 from confide.report.wording.gauges import gauge, line_texts, scope_name
 from confide.report.wording.guarantee import ChargeLine
-from confide.report.wording.odds_words import meaning_of
 
 _STEPS = 100
 _DASHES = ([1, 0], [7, 4], [2, 3])
@@ -29,16 +28,15 @@ def belief_picture(scribe: Scribe) -> Picture | None:
     spans = windows(scribe.subject)
     if not spans:
         return None
-    delta = scribe.subject.dataset.delta
-    pointwise = [meaning_of(span.loss, delta=delta).pointwise for span in spans]
+    told = [span.meaning(dataset=scribe.subject.dataset) for span in spans]
+    pointwise = [each.pointwise for each in told]
     names = [window_text(span, scribe=scribe) for span in spans]
     chart = _curves(pointwise, names=names, scribe=scribe).properties(config=theme())
-    first = meaning_of(spans[0].loss, delta=delta)
     caption = scribe.say(
         "caption.beliefs",
         window=names[0],
         prior=percent(PRIORS[1]),
-        posterior=percent(posterior(first, prior=PRIORS[1])),
+        posterior=percent(posterior(told[0], prior=PRIORS[1])),
     )
     return Picture(
         name="beliefs",

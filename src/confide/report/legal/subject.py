@@ -24,6 +24,7 @@ from confide.release.certificate.software import software
 from confide.report.legal.audited import AuditResults
 from confide.report.wording.explain import planned_lines, spent_lines
 from confide.report.wording.guarantee import ChargeLine, charge_lines
+from confide.report.wording.odds_words import loss_as_told
 from confide.tables.schema import Dataset
 
 NOT_CHARGED = frozenset({State.CANCELLED, State.REFUSED})
@@ -114,7 +115,7 @@ def of_study(
         audience=plan.study.audience,
         period=plan.study.period,
         lines=tuple(planned_lines(plan, spent=spent)),
-        loss=plan.loss,
+        loss=loss_as_told(plan),
         file=file,
         software=software(),
         plan=plan,
@@ -153,7 +154,7 @@ def of_release(
         audience=plan.study.audience,
         period=plan.study.period,
         lines=charge_lines(certificate.accounting),
-        loss=plan.loss,
+        loss=loss_as_told(plan),
         file=file,
         software=certificate.software,
         plan=plan,

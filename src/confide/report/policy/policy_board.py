@@ -1,7 +1,8 @@
 """A policy for the people who answer for it: each line in plain words, each cap as odds.
 
 *Privacy:* the odds are those of ``privacy/odds.py``: a pure loss bounds the posterior; a ρ bounds
-single outputs by its textbook ε but for the reported δ, and every test by TPR ≤ e^ε·FPR + δ.
+single outputs by its textbook ε but for the reported δ, an (ε, δ) by 2ε but for δ/(1 − e^−ε), and
+every test by TPR ≤ e^ε·FPR + δ.
 """
 
 import math
@@ -31,7 +32,7 @@ from confide.privacy.odds import epsilon_for_odds, posterior_bound, true_positiv
 from confide.report.policy.policy_words import Part, down, error_text, limit_text, up
 from confide.report.wording.explain import TextGrid
 from confide.report.wording.guarantee import cap_loss
-from confide.report.wording.odds_words import PRIOR, adjacency_text, meaning_of
+from confide.report.wording.odds_words import PRIOR, adjacency_text, meaning_of_any
 
 _LARGEST = 100  # of an ε: beyond, odds are printed as none at all
 
@@ -66,7 +67,7 @@ def odds_of(cap: PolicyCap, *, policy: Policy) -> tuple[int | None, Odds | None]
         loss = cap_loss(from_nano(units), of=policy)
     if isinstance(loss, PureDP) and loss.epsilon > _LARGEST:
         return units, None
-    meaning = meaning_of(loss, delta=policy.report_delta)
+    meaning = meaning_of_any(loss, delta=policy.report_delta)
     found = true_positive_bound(meaning.shown, false_positive_rate=PRIOR)
     return units, Odds(
         posterior=posterior_bound(meaning.pointwise, prior=PRIOR),

@@ -45,8 +45,8 @@ from confide.report.wording.odds_words import (
     advantage_text,
     loss_text,
     meaning_of,
+    meaning_of_any,
     meaning_of_plan,
-    meaning_of_stated,
     odds_sentences,
     shown_at,
 )
@@ -124,11 +124,7 @@ def explain_loss(
                 textbook=epsilon_text(textbook),
             )
         )
-    meaning = (
-        meaning_of_stated(loss)
-        if isinstance(loss, ApproxDP) and loss.delta > 0 < loss.epsilon
-        else meaning_of(loss, delta=delta)
-    )
+    meaning = meaning_of_any(loss, delta=delta)
     sentences += odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
     return Explanation(
         title=words.say("explain.loss-title", loss=loss_text(loss, words=words)),
@@ -338,13 +334,14 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
     unit, adjacency = form.guarantee.unit, form.guarantee.adjacency
     delta = shown.delta if isinstance(shown, ApproxDP) else Fraction(0)
     told = adjacency_text(unit, adjacency=adjacency, words=words)
+    of = meaning_of_any if isinstance(form, JobForm) else meaning_of
     who = "by" if facts["organisation"] else "unnamed"
     if who == "unnamed":
         facts.pop("organisation")
     sentences = (
         words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
-        *odds_sentences(meaning_of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
+        *odds_sentences(of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
         *_of_noise(form, words=words),
         *_continued(form.accounting, words=words),
     )

@@ -87,7 +87,17 @@ def meaning_of_plan(plan: Priced) -> Meaning:
     if isinstance(plan, Plan) and has_both(plan):
         pointwise = PureDP(epsilon=pointwise_by_itself(plan))
         return Meaning(shown=shown_loss(plan), pointwise=pointwise, exception=delta)
+    if not isinstance(plan, Plan):
+        return meaning_of_any(plan.loss, delta=delta)
     return meaning_of(plan.loss, delta=delta)
+
+
+def loss_as_told(plan: Plan) -> PrivacyLoss:
+    """Return the loss of a plan that documents tell; of one of both noises what it loses by itself.
+
+    Its ρ says more of Laplace noise than that loses, and would be told as more than may be spent.
+    """
+    return shown_loss(plan) if has_both(plan) else plan.loss
 
 
 def meaning_of_stated(loss: ApproxDP) -> Meaning:
@@ -104,6 +114,22 @@ def meaning_of_stated(loss: ApproxDP) -> Meaning:
         pointwise=PureDP(epsilon=2 * loss.epsilon),
         exception=min(Fraction(1), Fraction(math.ceil(share * 1e9), 10**9)),
     )
+
+
+def meaning_of_any(loss: PrivacyLoss, *, delta: Fraction) -> Meaning:
+    """Return what a loss means that is not that of one release of statistics.
+
+    Of a cap, a year or a job the δ is no chance of a key that slips through: a mixed ledger's cap
+    (1, 10⁻⁶) holds one event whose log-ratio passes 1 with a chance of 22·10⁻⁶.
+
+    Example:
+        >>> cap = ApproxDP(epsilon=Fraction(1), delta=Fraction("1e-6"))
+        >>> meaning_of_any(cap, delta=cap.delta).pointwise
+        PureDP(epsilon=Fraction(2, 1))
+    """
+    if isinstance(loss, ApproxDP) and loss.delta > 0 < loss.epsilon:
+        return meaning_of_stated(loss)
+    return meaning_of(loss, delta=delta)
 
 
 def shown_at(loss: PrivacyLoss, *, delta: Fraction) -> ApproxDP | PureDP:

@@ -120,6 +120,30 @@ def test_a_release_that_leaves_patients_out_is_told_signed_and_verified(tmp_path
     assert confide("patients", "verify", path).code == 0
 
 
+MANY = [{"id": f"s{n}", "kind": "sum", "table": "visits", "column": "cost"} for n in range(6)]
+BY_WARD = [{**each, "by": ["ward"], "per-patient": {"rows": 4}} for each in MANY]
+
+
+@pytest.mark.parametrize(
+    ("asked", "epsilon"), [(MANY[:1], "20"), (MANY, "120"), (BY_WARD, "20"), (BY_WARD, "200")]
+)
+def test_no_release_fails_because_of_what_somebody_would_pay(tmp_path, asked, epsilon):
+    for name, cost in (("without", None), ("with", 10**9)):
+        path = mixed(tmp_path / name, cap='epsilon: "0.001"', life='epsilon: "600"', patients=12)
+        path.write_text(path.read_text().replace("upper: 100}", "upper: 1000000000}"))
+        if cost is not None:
+            visits = path.parent / "visits.csv"
+            more = "".join(f"50,{ward},{cost},x\n" for ward in ("north", "south", "east", "west"))
+            visits.write_text(visits.read_text() + more)
+            people = path.parent / "people.csv"
+            people.write_text(people.read_text() + "50,f\n")
+        asked = [{"per-patient": {"rows": 1}, **each} for each in asked]
+        with open_workspace(path) as at:
+            at.release(at.plan(*asked, epsilon=epsilon))
+            if cost is not None:
+                assert paid(at, 50) == [None]
+
+
 def test_under_substitution_a_mixed_policy_leaves_nobody_out(tmp_path):
     path = mixed(tmp_path, adjacency="substitute")
     with pytest.raises(ContractError, match="adding or removing"):

@@ -8,14 +8,13 @@ import pytest
 from confide.budget.entry import State
 from confide.budget.per_patient.admitted import Admitted
 from confide.budget.per_patient.people import UNKNOWN, Forgetting, People
-from confide.budget.per_patient.records import ANYTHING
 from confide.budget.per_patient.roster import keep_roster, read_roster, roster_of
 from confide.budget.per_patient.store_folder import stores_of
 from confide.budget.per_patient.tally import LOWEST
 from confide.budget.per_patient.withdrawn import SUFFIX, put_lists_back
 from confide.errors import LedgerFrozenError
 from confide.privacy.amount import NANO, Amount
-from confide.privacy.individual import FEMTO, CapWindow
+from confide.privacy.individual import ANYTHING, FEMTO, CapWindow
 from confide.privacy.individual import MOST as LARGEST_CAP
 from ledgers import LINEAGE
 from patient_ledgers import KEY, Site, identities

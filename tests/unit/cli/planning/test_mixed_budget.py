@@ -127,10 +127,10 @@ def test_a_document_of_a_year_states_its_loss_at_the_delta_of_the_caps(tmp_path)
     assert year == pytest.approx(3 - (cap.budget - spent) / 1e9, abs=0.02)
 
 
-def sharp_beside_rough(name, *, sharp=6, rough=60):
+def sharp_beside_rough(name, *, sharp=(6,), rough=60):
     rows = "".join(
         f"  - {{id: n{place}, kind: count, table: patients, error: {{within: {within}}}}}\n"
-        for place, within in enumerate([sharp, *[rough] * 19])
+        for place, within in enumerate([*sharp, *[rough] * (20 - len(sharp))])
     )
     return f"study: {{id: {name}}}\nstatistics:\n{rows}"
 
@@ -157,6 +157,53 @@ def test_a_sharp_number_beside_rough_ones_is_released_with_a_noise_of_its_own(tm
     assert "Here it is Laplace noise for some statistics and Gaussian noise for others." in methods
     again = confide("run", clinic.study, "--out", tmp_path / "again", "--quiet")
     assert again.code == 0
+    assert len(confide("ledger", "show", clinic.dataset, "--json").json["entries"]) == 1
+
+
+def test_a_document_of_both_noises_states_what_the_release_loses_by_itself(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic", dataset=MIXED)
+    rows = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients{', share: 0.5' * (not place)}}}\n"
+        for place in range(10)
+    )
+    clinic.study.write_text(f"study: {{id: shares}}\nstatistics:\n{rows}{SPEND}")
+    planned = confide("plan", clinic.study, "--json").json["loss"]
+    legal = clinic.folder / "legal.yaml"
+    assert confide("document", "start", "--out", legal).code == 0
+    words = ("document", "dpia", clinic.study, "--legal", legal, "--out", tmp_path / "legal")
+    assert confide(*words, "--quiet").code == 0
+    table = [row for row in (tmp_path / "legal/dpia.en.md").read_text().splitlines() if "|" in row]
+
+    def epsilons(begins):
+        row = next(each for each in table if each.startswith(f"| {begins} |") and "ε = " in each)
+        return [float(each) for each in re.findall(r"ε = ([\d.]+)", row)]
+
+    assert epsilons("Privacy loss")[0] == float(planned["epsilon"])
+    assert epsilons("as planned") == [float(planned["epsilon"])]
+    assert epsilons("half the ε") == [pytest.approx(float(planned["epsilon"]) / 2, abs=1e-3)]
+    assert epsilons("neighbours by replacement")[0] <= 1
+    (of_one,) = epsilons("Patients in patients (n0)")
+    assert of_one < float(planned["epsilon"])
+    posterior = re.search(r"at most ([\d.]+)\s% likely", planned["odds"][0])[1]
+    (row,) = (each for each in table if re.match(r"\| a belief of 1\s% \|", each))
+    assert row.split("|")[2].split() == [posterior, "%"]
+
+
+def test_a_study_of_both_noises_keeps_them_when_caps_are_changed(tmp_path):
+    """The order of a year is another without a cap on years, and with it whose noise is Laplace."""
+    dataset = MIXED.replace("release: {epsilon: 1}, ", "")
+    clinic = make_clinic(tmp_path / "clinic", dataset=dataset)
+    clinic.study.write_text(sharp_beside_rough("both", sharp=(6, 14, 20)))
+    digests = [confide("plan", clinic.study, "--json").json["digest"]]
+    assert confide("run", clinic.study, "--out", tmp_path / "out", "--quiet").code == 0
+    for place, caps in enumerate(("", "calendar-year: {epsilon: 5}, ")):
+        clinic.dataset.write_text(dataset.replace("calendar-year: {epsilon: 3}, ", caps))
+        assert confide("ledger", "amend-caps", clinic.dataset, "--reason", "asked").code == 0
+        planned = confide("plan", clinic.study, "--json").json
+        digests.append(planned["digest"])
+        assert confide("run", clinic.study, "--out", tmp_path / str(place), "--quiet").code == 0
+    assert len(set(digests)) == 1
+    assert "with which it was released" in planned["road"]["text"]
     assert len(confide("ledger", "show", clinic.dataset, "--json").json["entries"]) == 1
 
 

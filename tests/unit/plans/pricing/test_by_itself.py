@@ -9,10 +9,12 @@ import pytest
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Plan
-from confide.plans.pricing.by_itself import loss_by_itself, uses_of
+from confide.plans.pricing.both_noises import has_both
+from confide.plans.pricing.by_itself import loss_by_itself, pointwise_by_itself, uses_of
 from confide.plans.pricing.why_noise import NoiseReason, why_noise
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.accounting.one_release import epsilon_of_release
+from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.workspace import open_study
 from small_clinic import DATASET, make_clinic
@@ -75,6 +77,24 @@ def test_the_delta_of_key_selections_is_left_to_them(tmp_path: Path) -> None:
     exact = epsilon_of_release(uses, delta=rest, at_most=shown(plan))
     assert found is not None
     assert exact <= found.epsilon < exact + Fraction(1, 10**4)
+
+
+def test_the_odds_of_both_noises_leave_the_delta_of_key_selections_to_them(tmp_path: Path) -> None:
+    counts = "".join(
+        f"  - {{id: n{place}, kind: count, table: patients{', share: 0.5' * (not place)}}}\n"
+        for place in range(10)
+    )
+    keys = "  - {id: notes, kind: key-selection, table: patients, key: note, delta: 4e-7}\n"
+    plan = planned(tmp_path, study=spending(counts + keys), measure="mixed")
+    assert has_both(plan)
+    assert plan.loss.delta == Fraction("4e-7")
+    rest = plan.dataset.delta - plan.loss.delta
+    uses = [each.event.use for each in plan.measurements]
+    least = min(
+        sum(use.charged(order).ordered for use in uses) / NANO - math.log(rest) / (order - 1)
+        for order in range(2, 100)
+    )
+    assert least <= pointwise_by_itself(plan) <= least + 1e-5
 
 
 def test_equal_plans_have_equal_losses_by_themselves(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from confide.privacy.amount import Amount
 from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.privacy.measure import Measure
 from confide.report.legal.alternatives import Other, alternatives
-from confide.report.legal.beliefs import of_attribute, of_group, posterior, windows
+from confide.report.legal.beliefs import LossSpan, of_group, posterior, windows
 from confide.report.legal.small_cells import SMALL, small_cells
 from confide.report.legal.subject import loss_of
 from confide.report.wording.odds_words import meaning_of, shown_at
@@ -37,9 +37,28 @@ def test_the_beliefs_of_a_pure_loss_of_one_half_are_those_of_the_textbook():
 def test_an_attribute_costs_two_patients_where_data_sets_differ_by_adding_or_removing():
     dataset = cohorts.hospital(measure=Measure.PURE)
     changed = replace(dataset, adjacency=Adjacency.SUBSTITUTE)
-    assert of_attribute(HALF, dataset=dataset).pointwise.epsilon == 1
-    assert of_attribute(HALF, dataset=changed).pointwise.epsilon == Fraction(1, 2)
-    assert str(posterior(of_attribute(HALF, dataset=dataset), prior=Fraction(1, 2))) == "0.732"
+    span = LossSpan(name="release", period="", loss=HALF)
+    assert span.of_attribute(dataset=dataset).pointwise.epsilon == 1
+    assert span.of_attribute(dataset=changed).pointwise.epsilon == Fraction(1, 2)
+    assert str(posterior(span.of_attribute(dataset=dataset), prior=Fraction(1, 2))) == "0.732"
+
+
+def rare(ratio, *, cap):
+    """The chance of an event of such a log-ratio that a cap (ε, δ) holds: δ/(1 − e^(ε−ratio))."""
+    return float(cap.delta) / -math.expm1(float(cap.epsilon) - ratio)
+
+
+@pytest.mark.parametrize("name", ["year", "year-cap", "lifetime-cap", "patient-cap"])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_beliefs_of_a_year_and_of_caps_hold_of_every_event_within_them(name, adjacency):
+    dataset = replace(cohorts.hospital(measure=Measure.PURE), adjacency=adjacency)
+    cap = ApproxDP(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    span = LossSpan(name=name, period="", loss=cap)
+    for told in (span.meaning(dataset=dataset), span.of_attribute(dataset=dataset)):
+        for ratio in (1.001, 1.0465, 1.2, 1.5, 1.99, 2.001, 3, 10):
+            if ratio > told.pointwise.epsilon:
+                assert rare(ratio, cap=cap) <= told.exception
+    assert rare(1.0465, cap=cap) == pytest.approx(22e-6, rel=0.01)
 
 
 @pytest.mark.parametrize("size", [2, 5])

@@ -1,6 +1,7 @@
 """Sums by person are refused where they keep too much or their persons were numbered anew."""
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import duckdb
@@ -9,7 +10,8 @@ import pytest
 from sqlglot import exp
 
 from confide.errors import ContractError, EngineError
-from confide.plans.pricing.individual import Norm, Rate
+from confide.plans.pricing.individual import Norm, Rate, rate_of
+from confide.privacy.individual import FEMTO
 from confide.rows.cells.bounding import MOST_IN_CELL, MOST_ROWS, OUT_OF_ORDER, limits
 from confide.rows.cells.build import HUGEINT, num, own
 from confide.rows.cells.layout import Ids, Layout
@@ -103,6 +105,20 @@ def test_a_norm_costs_in_sql_what_it_costs_in_python():
     with duckdb.connect() as on:
         found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("duckdb")).fetchone()
     assert found == tuple(cost for _, cost in costs)
+
+
+@pytest.mark.parametrize("order", [2, 30_000, 10**9])
+@pytest.mark.parametrize("bits", [1, 41, 60, 61, 118])
+def test_no_norm_is_so_large_that_its_cost_overflows(order, bits):
+    largest, most = 2**bits - 1, 10**18
+    rate = rate_of(Fraction(order * FEMTO, 7), largest=largest, most=most)
+    norms = sorted({0, 1, largest // 2, largest})
+    costs = [(_rated(num(norm), rate, norm=Norm.L1), rate.of(norm)) for norm in norms]
+    with duckdb.connect() as on:
+        found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("duckdb")).fetchone()
+    assert found == tuple(cost for _, cost in costs)
+    for norm, cost in zip(norms, found, strict=True):
+        assert min(most, Fraction(order * FEMTO * norm, 7)) <= cost <= most
 
 
 def test_values_are_wide_from_62_bits_on():
