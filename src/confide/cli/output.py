@@ -31,6 +31,10 @@ Period = Annotated[
 ]
 
 
+_SPACES = {"\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EM SPACE}": "  "}
+"""Spaces that reports are set with, and what a terminal shows in their place."""
+
+
 def plain(text: str) -> str:
     r"""Return text that no terminal obeys.
 
@@ -39,8 +43,10 @@ def plain(text: str) -> str:
 
         >>> plain("sepsis\x1b[2J")
         'sepsis\\x1b[2J'
+        >>> plain("\u2003missing\xa0%")
+        '  missing %'
     """
-    spaced = text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+    spaced = "".join(_SPACES.get(c, c) for c in text)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
 
 

@@ -105,6 +105,26 @@ def test_a_run_says_before_the_charge_that_nobody_checked_and_is_silent_after(tm
     assert "Nobody checked" not in again.err
 
 
+def touched(dataset):
+    """Write the source anew, so that nobody has checked it as it is."""
+    rows = dataset.parent / "data" / "patients.csv"
+    rows.write_text(rows.read_text() + "\n")
+
+
+def test_what_is_stored_is_delivered_free_though_nobody_checked_the_source_as_it_is(tmp_path):
+    dataset = required(GOOD).store(tmp_path)
+    run = ("run", tmp_path / "study.yaml", "--out")
+    command("check", dataset, "-q")
+    first = command(*run, tmp_path / "out", "--json").json
+    assert first["charged"]
+    touched(dataset)
+    again = command(*run, tmp_path / "again", "--json")
+    assert again.code == 0
+    assert (again.json["id"], again.json["charged"]) == (first["id"], False)
+    assert "Nobody checked" not in again.err
+    assert command(*run, tmp_path / "other", "--request", "another").code == 7
+
+
 def test_every_kind_of_source_can_be_checked(tmp_path):
     import duckdb
 
@@ -150,3 +170,12 @@ def test_a_job_over_such_a_source_is_refused_too(tmp_path, monkeypatch):
         with pytest.raises(confide.errors.ContractError, match="nobody checked it"):
             run_job(ws, job, plan=planned(ws, job))
         assert all(use.used == 0 for use in ws.spent().scopes)
+    command("check", dataset, "-q")
+    with confide.open(dataset) as ws:
+        first = run_job(ws, job, plan=planned(ws, job))
+    touched(dataset)
+    with confide.open(dataset) as ws:
+        again = run_job(ws, job, plan=planned(ws, job))
+        assert again.certificate == first.certificate
+        with pytest.raises(confide.errors.ContractError, match="nobody checked it"):
+            run_job(ws, job, plan=planned(ws, job), request="another")
