@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,6 +26,10 @@ _BETWEEN, _LONG = 3, 28
 
 Json = Annotated[bool, typer.Option(AS_JSON, help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="The study.yaml that was run: tell it in its labels, and its data set's."),
+]
 Period = Annotated[
     str | None,
     typer.Option(help="Which run of a study that repeats, such as 2026-10; a charge of its own."),
