@@ -7,6 +7,7 @@ must lead to is said beside it: what a check calls it, or what it is refused wit
 import dataclasses
 import gzip
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -320,6 +321,22 @@ MISTAKES = (
         fix='decimal: ","',
     ),
     Mistake(
+        name="decimal commas in some cells",
+        made=_column("weight", lambda i, _: f'"{50 + i},5"' if i % 3 == 0 else f"{50 + i}.5"),
+        what="decimal comma",
+        cells=20,
+        fix="40 others have a point",
+    ),
+    Mistake(
+        name="decimal points where a comma is declared",
+        made=_column("weight", lambda i, _: f"{50 + i},5" if i % 3 else f"{50 + i}.5", by=";"),
+        declared=DATASET.replace(
+            "    rows-per", '    dialect: {separator: ";", decimal: ","}\n    rows-per'
+        ),
+        what="decimal point",
+        cells=20,
+    ),
+    Mistake(
         name="decimal commas without",
         made=_column("weight", lambda _, cell: cell.replace(".", ",")),
         what="too many fields",
@@ -328,7 +345,11 @@ MISTAKES = (
     ),
     Mistake(
         name="German numbers",
-        made=_column("creatinine", lambda i, _: f"1.{i:03},0", by=";"),
+        made=re.sub(
+            rb";(\d+)\.(\d);",  # weights, which the same comma reads
+            rb";\1,\2;",
+            _column("creatinine", lambda i, _: f"1.{i:03},0", by=";"),
+        ),
         declared=DATASET.replace("    rows-per", f"    {_SEMICOLONS}\n    rows-per"),
         what="thousands and decimal comma",
         cells=MANY,
@@ -425,6 +446,28 @@ MISTAKES = (
         what="dates as DD-MON-YYYY",
         cells=MANY,
         fix="dates: DD-MON-YYYY",
+    ),
+    Mistake(
+        name="dates of two forms",
+        made=_column("admitted", lambda i, cell: _german(i, cell) if i % 3 else cell),
+        what="dates as DD.MM.YYYY",
+        cells=40,
+        fix="dates: [YYYY-MM-DD, DD.MM.YYYY]",
+    ),
+    Mistake(
+        name="dates of a form that was forgotten",
+        made=_column("admitted", lambda i, cell: _german(i, cell) if i % 3 else cell),
+        declared=DATASET.replace("    rows-per", "    dialect: {dates: DD.MM.YYYY}\n    rows-per"),
+        what="dates as YYYY-MM-DD",
+        cells=20,
+        fix="dates: [DD.MM.YYYY, YYYY-MM-DD]",
+    ),
+    Mistake(
+        name="days that are none in a declared form",
+        made=_column("admitted", lambda i, cell: "31.02.2025" if i < 7 else _german(i, cell)),
+        declared=DATASET.replace("    rows-per", "    dialect: {dates: DD.MM.YYYY}\n    rows-per"),
+        what="day that is none",
+        cells=7,
     ),
     Mistake(
         name="years of two digits",

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,10 +26,18 @@ _BETWEEN, _LONG = 3, 28
 
 Json = Annotated[bool, typer.Option(AS_JSON, help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="The study.yaml that was run: tell it in its labels, and its data set's."),
+]
 Period = Annotated[
     str | None,
     typer.Option(help="Which run of a study that repeats, such as 2026-10; a charge of its own."),
 ]
+
+
+_SPACES = {"\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EM SPACE}": "  "}
+"""Spaces that reports are set with, and what a terminal shows in their place."""
 
 
 def plain(text: str) -> str:
@@ -39,8 +48,10 @@ def plain(text: str) -> str:
 
         >>> plain("sepsis\x1b[2J")
         'sepsis\\x1b[2J'
+        >>> plain("\u2003missing\xa0%")
+        '  missing %'
     """
-    spaced = text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+    spaced = "".join(_SPACES.get(c, c) for c in text)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
 
 

@@ -64,6 +64,8 @@ def _told(main: Sequence[Cell], key: str, *, words: Words, **more: str) -> str:
             key=key_text(cells[0], words=words),
             found=_bare(cells[0], words=words),
         )
+    elif alike := _alike(cells, words=words):
+        said = words.say(f"{key}-alike", **alike, **more)
     else:
         said = words.say(key, **_ends(cells, words=words), **more)
     return " ".join((said, *aside([cell for cell in main if cell.flags], words=words)))
@@ -81,6 +83,22 @@ def aside(flagged: Sequence[Cell], *, words: Words) -> tuple[str, ...]:
 
 def _bare(cell: Cell, *, words: Words) -> str:
     return one(cell, words=words).removesuffix(".")
+
+
+def _alike(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
+    """Return the one number that all groups show, with where their intervals lie; else nothing."""
+    decimals = digits(cells, words=words)
+    told = {words.amount(fixed(value_of(cell), decimals=decimals), cell.unit) for cell in cells}
+    spans = [cell.outer for cell in cells if cell.outer is not None]
+    if len(told) > 1 or len(spans) < len(cells):
+        return {}
+    whole = (min(low for low, _ in spans), max(high for _, high in spans))
+    return {
+        "value": told.pop(),
+        "count": f"{len(cells):,}",
+        "level": percent(cells[0].level),
+        "ends": span_text(whole, decimals=decimals, words=words),
+    }
 
 
 def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from confide.drawing.cells import PERCENT, POINTS, Cell
 from confide.drawing.numbers import decimals_for, percent
@@ -56,6 +57,16 @@ def _digits(cells: Sequence[Cell]) -> int:
     widths = [cell.half_width for cell in cells if cell.value is not None and cell.half_width > 0]
     if all(cell.unit in ("persons", "rows") for cell in cells):
         return 0
+    if all(cell.quantity.startswith("quantile ") for cell in cells):  # values of the column's grid
+        return min([_written(cells), *([decimals_for(min(widths))] if widths else [])])
     if not widths:  # a p-value and its statistic have no interval
         return 3 if all(cell.outer is None and cell.unit == "1" for cell in cells) else 0
     return decimals_for(min(widths))
+
+
+def _written(cells: Sequence[Cell]) -> int:
+    """Return the decimals with which quantiles and their ends are written out in full."""
+    ends = [end for cell in cells for span in (cell.outer, cell.inner) for end in span or ()]
+    values = [cell.value for cell in cells if cell.value is not None]
+    written = (Decimal(f"{each:.12g}").normalize().as_tuple().exponent for each in values + ends)
+    return max((-each for each in written if isinstance(each, int) and each < 0), default=0)

@@ -16,8 +16,8 @@ from confide.release.certificate.parts import CommitmentPart
 from confide.release.jobs.job_answer import is_answer
 from confide.release.jobs.job_certificate import JobRelease, certified_job
 from confide.release.jobs.job_gate import JobGate, RunnableJob
-from confide.release.jobs.job_rounds import InParts, release_in_parts
-from confide.release.published import key_of_plan
+from confide.release.jobs.job_rounds import InParts, has_parts, release_in_parts
+from confide.release.published import has_answer, key_of_plan
 from confide.release.refusal import told_in_epsilon
 from confide.release.site.incidents import log_incident
 from confide.release.site.rotation import signing_key
@@ -82,15 +82,14 @@ def run_job(
         ContractError: If the plan is not the job's, or the source lacks what it names.
         ReleaseFailedError: If anything fails after reading began; the charge stays.
     """
+    who = analyst or analyst_of(ws.ledger, plan, request=request)
+    key = request or key_of_plan(plan)
+    require_checked(
+        ws.site, stored=has_answer(plan, ledger=ws.ledger, analyst=who, request_key=key)
+    )
 
     def through(watched: Callable[[str], None]) -> StoredRelease:
-        return gate_of(ws).release(
-            job,
-            plan=plan,
-            analyst=analyst or analyst_of(ws.ledger, plan, request=request),
-            request_key=request or key_of_plan(plan),
-            progress=watched,
-        )
+        return gate_of(ws).release(job, plan=plan, analyst=who, request_key=key, progress=watched)
 
     return _certified(ws, plan, through=through, progress=progress)
 
@@ -111,6 +110,10 @@ def run_in_parts(
     Arguments are those of :func:`run_job`; ``runner`` is what runs the job.  Raises what
     :func:`confide.release.jobs.job_rounds.release_in_parts` does.
     """
+    who = analyst or analyst_of(ws.ledger, plan, request=request)
+    key = request or key_of_plan(plan)
+    done = has_parts(plan, runner=runner, ledger=ws.ledger, analyst=who, request_key=key)
+    require_checked(ws.site, stored=done)
 
     def through(watched: Callable[[str], None]) -> StoredRelease:
         return release_in_parts(
@@ -118,8 +121,8 @@ def run_in_parts(
             job,
             plan=plan,
             runner=runner,
-            analyst=analyst or analyst_of(ws.ledger, plan, request=request),
-            request_key=request or key_of_plan(plan),
+            analyst=who,
+            request_key=key,
             progress=watched,
         )
 
@@ -147,7 +150,6 @@ def _certified(
     progress: Callable[[str], None],
 ) -> JobRelease:
     """Take the passage, commit to the snapshot, certify."""
-    require_checked(ws.site)
     folder = ws.declared.base / WORKSPACE
     with Snapshot(state=ws.engine().state, folder=folder) as snapshot:
         try:

@@ -42,6 +42,12 @@ def growable(plan: Plan, *, ledger: Ledger) -> int | None:
     return growth.opened
 
 
+def has_periods(plan: Plan, *, ledger: Ledger) -> bool:
+    """Return whether the periods of a growing plan were taken, so that no row is read for them."""
+    stop, growth = grown_to(plan), growth_of(plan, ledger=ledger)
+    return stop is not None and growth is not None and stop <= growth.position
+
+
 def step_taken(plan: Plan, *, ledger: Ledger, analyst: str, request_key: str) -> Entry | None:
     """Return the step of a growing release that was answered under a request's own key."""
     entry = ledger.known(plan.digest(), analyst=analyst, request_key=request_key)

@@ -38,6 +38,12 @@ def published_before(
     return _alike(plan, ledger=ledger, request_key=request_key)
 
 
+def has_answer(plan: Priced, *, ledger: Ledger, analyst: str, request_key: str) -> bool:
+    """Return whether a request has its answer, which is delivered without reading a row."""
+    known = ledger.known(plan.digest(), analyst=analyst, request_key=request_key)
+    return known is not None and bool(known.payload_sha256)
+
+
 def is_released(plan: Plan, *, ledger: Ledger) -> bool:
     """Return whether a plan was published, or is under way, or is one that grows at no charge."""
     asked = ledger.of_plan(plan.dataset.lineage, digest=plan.digest())

@@ -1,7 +1,12 @@
 """Headlines of several numbers: the lowest and highest without a flag, and what was set aside."""
 
+import dataclasses
+
+import pytest
+
 from confide.drawing.cells import Cell
-from confide.drawing.headlines import main_range
+from confide.drawing.headlines import main_range, medians
+from confide.drawing.quantities import digits
 from confide.drawing.words import load_words
 from confide.plans.estimates import Covers
 
@@ -56,3 +61,36 @@ def test_where_one_number_alone_has_no_flag_it_is_told_as_such():
 def test_where_every_number_is_flagged_none_is_told():
     found = told(cell("a", 5.0, "few events"), cell("b", 7.0, "few events"))
     assert found == "Every number is flagged; the table says why."
+
+
+def test_groups_that_show_one_number_are_told_together_and_none_is_named_twice():
+    found = told(cell("men", 5.0), cell("women", 5.0, low=3.0))
+    assert found == "5.0 days in each of 2 groups (95 % CIs within 3.0–6.0)."
+
+
+def quantile(name, value, low, high):
+    return dataclasses.replace(
+        cell(name, value), quantity="quantile 0.5", outer=(low, high), inner=(value, value)
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimals"),
+    [
+        ([quantile("men", 4.0, 4.0, 4.0), quantile("women", 4.0, 3.0, 4.0)], 0),
+        ([quantile("men", 0.8, 0.8, 0.8), quantile("women", 1.0, 1.0, 1.0)], 1),
+        ([quantile("all", 0.8, 0.1 + 0.6, 0.3 * 3)], 1),
+        ([quantile("men", 120.0, 110.0, 131.0)], 0),
+        ([quantile("all", 3762.0, 3000.0, 4600.0)], -1),
+    ],
+)
+def test_a_quantile_has_the_decimals_of_its_grid_and_no_others(cells, decimals):
+    """Whole days are not 4.00 days, and 0.8 mg/dL that is sure is not 1 mg/dL."""
+    assert digits(cells, words=WORDS) == decimals
+
+
+def test_a_median_of_whole_days_is_told_in_whole_days():
+    found = medians([quantile("men", 4.0, 4.0, 4.0), quantile("women", 4.0, 3.0, 4.0)], WORDS)
+    assert found.replace("\N{NO-BREAK SPACE}", " ") == (
+        "The median is 4 days in each of 2 groups (95 % CIs within 3–4)."
+    )

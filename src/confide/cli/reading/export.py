@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, write
+from confide.cli.output import Json, Labels, Output, Quiet, write
 from confide.service.reading.export import Form
 from confide.service.reading.export import export as exported
 
@@ -21,6 +21,7 @@ def export(
     ledger: Annotated[
         Path | None, typer.Option(help="For the steward: dataset.yaml, to ask its ledger.")
     ] = None,
+    labels: Labels = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -29,7 +30,7 @@ def export(
     Only what verifies is exported. `noisy` hands an authority the raw noisy numbers that a house
     rule keeps out of the folder.
     """
-    made = exported(certificate, form=form, out=out, noisy=noisy, dataset=ledger)
+    made = exported(certificate, form=form, out=out, noisy=noisy, dataset=ledger, labels=labels)
 
     def show() -> None:
         write(f"Written to {out}.\n" if made.content is None else made.content.rstrip("\n") + "\n")

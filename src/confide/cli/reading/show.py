@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli.output import Json, Output, Quiet, say, table
+from confide.cli.output import Json, Labels, Output, Quiet, say, table
 
 if TYPE_CHECKING:
     from confide.drawing.shown import Shown
@@ -17,24 +17,26 @@ def show(
     directory: Annotated[Path, typer.Argument(help="Folder that `confide run` left.")],
     *,
     statistic: Annotated[str, typer.Option("--only", help="Show the table of this one.")] = "",
+    labels: Labels = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Print what a release found, a sentence a question; with --only a table; if it verifies."""
     from confide.service.reading.show import show as shown
 
-    found = shown(directory, only=statistic)
+    found = shown(directory, only=statistic, labels=labels)
     output = Output(json=as_json, quiet=quiet)
 
-    def told() -> None:
+    def show_it() -> None:
         if found.findings and not statistic:
             _findings(found.findings, title=found.title, loss=found.loss)
             say("")
-            say(f"A table: confide show {directory} --only {found.findings[0].id}")
+            told = "" if labels is None else f" --labels {labels}"
+            say(f"A table: confide show {directory} --only {found.findings[0].id}{told}")
         else:
             _tables(found.tables)
 
-    output.result("show", found, show=told)
+    output.result("show", found, show=show_it)
     output.note(f"Verifies. Signed by {found.signer}, which you have not pinned.")
 
 

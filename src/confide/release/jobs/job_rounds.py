@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from confide.budget.growth import Growth, part_key
-from confide.budget.ledger import Entry, Step, StoredRelease
+from confide.budget.ledger import Entry, Ledger, Step, StoredRelease
 from confide.budget.refusals import in_progress
 from confide.errors import BurnedError, LedgerFrozenError
 from confide.noise.entropy import Entropy
@@ -109,6 +109,17 @@ def release_in_parts(
             request_key=request_key,
             progress=progress,
         )
+    )
+
+
+def has_parts(
+    plan: JobPlan, *, runner: InParts, ledger: Ledger, analyst: str, request_key: str
+) -> bool:
+    """Return whether all parts of a job were taken, so that no row is read for another run."""
+    opened = ledger.known(plan.digest(), analyst=analyst, request_key=request_key)
+    return opened is not None and any(
+        growth.opened == opened.number and growth.position > runner.parts
+        for growth in ledger.growths(plan.lineage)
     )
 
 

@@ -8,6 +8,7 @@ were declared.
 stored, and no plan, release or ledger is opened.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from confide.rows.cells.build import STAR, call, named, num, own, select
 from confide.rows.cells.layout import Ids, source_names
 from confide.rows.checked.counted import (
     OUTSIDE,
+    READ,
     UNREADABLE,
     Run,
     checked_columns,
@@ -27,7 +29,7 @@ from confide.rows.checked.counted import (
     odd_texts,
 )
 from confide.rows.checked.findings import CheckedColumn, CheckedSource, CheckedTable, Finding
-from confide.rows.checked.spellings import spellings
+from confide.rows.checked.spellings import ISO, ReadNow, spellings
 from confide.rows.checked.units import unit_finding
 from confide.rows.checked.written import as_written
 from confide.rows.engines.duckdb import open_engine
@@ -101,9 +103,15 @@ class SourceCheck:
                 engine.scope.layout.persons_of(table, dataset=dataset)
                 counts = _counts(table, scope=engine.scope, run=engine.run)
                 findings += _of_rows(counts, table=table, scope=engine.scope, run=engine.run)
+                now = _read_now(counts, table=table, scope=engine.scope, run=engine.run)
                 for column, cells in zip(table.columns, counts.columns, strict=True):
                     findings += _of_column(
-                        column, cells=cells, table=table, scope=engine.scope, run=engine.run
+                        column,
+                        cells=cells,
+                        table=table,
+                        now=now,
+                        scope=engine.scope,
+                        run=engine.run,
                     )
         except (ContractError, EngineError) as error:
             why, _, hint = str(error).partition(" → ")
@@ -316,15 +324,35 @@ def _repeated_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, s
     )
 
 
+def _read_now(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> ReadNow:
+    """Return what is read as the table is declared, which another dialect might lose."""
+    pairs = list(zip(table.columns, counts.columns, strict=True))
+    dated = any(of.kind is Kind.DATE and cells.read + cells.outside for of, cells in pairs)
+    dates = table.dialect.dates or ((ISO,) if dated else ())
+    numbers = [(of, cells) for of, cells in pairs if of.kind is Kind.NUMBER]
+    pointed: Counter[str] = Counter()
+    if table.dialect.decimal == "." and any(cells.unreadable for _, cells in numbers):
+        for column, _ in numbers:
+            texts = odd_texts(column, state=READ, table=table, scope=scope, run=run)
+            pointed.update({text: n for text, n in texts.items() if "." in text})
+    return ReadNow(dates=dates, pointed=pointed)
+
+
 def _of_column(
-    column: Column, *, cells: CheckedColumn, table: Table, scope: Scope, run: Run
+    column: Column,
+    *,
+    cells: CheckedColumn,
+    table: Table,
+    now: ReadNow,
+    scope: Scope,
+    run: Run,
 ) -> list[Finding]:
     found: list[Finding] = []
     for state, number in ((UNREADABLE, cells.unreadable), (OUTSIDE, cells.outside)):
         if not number:
             continue
         texts = odd_texts(column, state=state, table=table, scope=scope, run=run)
-        told = spellings(column, texts, unread=state == UNREADABLE)
+        told = spellings(column, texts, unread=state == UNREADABLE, now=now)
         found += [
             Finding(
                 table=table.name,

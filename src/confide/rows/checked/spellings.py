@@ -6,12 +6,15 @@ their form, with 0 for every digit, so that no value stands on a screen without 
 *Privacy:* looks at cells, so what it says is for the steward alone.
 """
 
+import datetime as dt
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from confide.errors import ContractError
+from confide.tables.dialect import Dialect
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Column, Kind
 
@@ -30,6 +33,11 @@ _FAR_DAYS = ("1900-01-01", "1899-12-30", "1800-01-01", "9999-12-31", "2099-12-31
              "01.01.1900", "31.12.9999", "2999-12-31", "1753-01-01", "1901-01-01")  # fmt: skip
 _SPACES = "[ \u00a0\u202f\u2009]"
 _DAY_OR_YEAR = "[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}"
+_GROUPED = "thousands and decimal comma"
+_COMMAS = (_GROUPED, "decimal comma")
+_DATES_AS = "dates as "
+_NO_DAY = "day that is none"
+ISO = "YYYY-MM-DD"
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 
 
@@ -50,13 +58,29 @@ class Spelled:
     cells: int
 
 
-def spellings(column: Column, texts: Mapping[str, int], *, unread: bool) -> list[Spelled]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadNow:
+    """What the other cells of a table are read by, which a proposed dialect must not lose.
+
+    Attributes:
+        dates: Forms of dates that are read.
+        pointed: Texts of numbers with a decimal point that are read, with how many cells hold each.
+    """
+
+    dates: tuple[str, ...] = ()
+    pointed: Mapping[str, int] = field(default_factory=dict)
+
+
+def spellings(
+    column: Column, texts: Mapping[str, int], *, unread: bool, now: ReadNow
+) -> list[Spelled]:
     """Return what is wrong with the texts of a column.
 
     Args:
         column: As declared.
         texts: How many cells hold each.
         unread: Whether they cannot be read; else they lie outside bounds or categories.
+        now: What else the table holds.
     """
     match column.kind:
         case Kind.NUMBER:
@@ -72,7 +96,10 @@ def spellings(column: Column, texts: Mapping[str, int], *, unread: bool) -> list
         what = next((what for what, is_so in kinds if is_so(text.strip())), "")
         if what or unread:
             found.setdefault(what or "no such value", Counter())[text] += cells
-    return [_told(what, those) for what, those in _joined(found).items()]
+    found = _dated(_joined(found), now=now)
+    told = [what.removeprefix(_DATES_AS) for what in found if what.startswith(_DATES_AS)]
+    forms = _together(now.dates, told)
+    return [_told(what, those, forms=forms, now=now) for what, those in found.items()]
 
 
 def _full(pattern: str) -> Callable[[str], bool]:
@@ -90,6 +117,7 @@ _NUMBERS: Sequence[tuple[str, Callable[[str], bool]]] = (
     ("thousands of spaces", _full(rf"[+-]?[0-9]{{1,3}}(?:{_SPACES}[0-9]{{3}})+(?:[.,][0-9]*)?")),
     ("thousands of apostrophes", _full(r"[+-]?[0-9]{1,3}(?:['\u2019][0-9]{3})+(?:[.,][0-9]*)?")),
     ("decimal comma", _full(r"[+-]?[0-9]*,[0-9]+")),
+    ("decimal point", _full(r"[+-]?[0-9]*\.[0-9]+")),
     ("sign of a limit", _full(rf"[<>≤≥~]=?\s*{_NUMBER}.*")),
     ("unit in the cell", _full(rf"{_NUMBER}\s*[%°µa-z\[][^0-9]*.*")),
     ("range in the cell", _full(rf"{_NUMBER}\s*(?:-|–|/|to|bis)\s*{_NUMBER}")),
@@ -122,6 +150,7 @@ _WHY = {
     "thousands of spaces": "Groups of thousands have spaces, and are read as missing.",
     "thousands of apostrophes": "Groups of thousands have apostrophes, and are read as missing.",
     "decimal comma": "Numbers are written 6,5 and read as missing.",
+    "decimal point": "Numbers are written 6.5, where a comma is declared, and read as missing.",
     "sign of a limit": "Results below or above a limit are read as missing, which is no accident: "
     "they are the least and the greatest.",
     "unit in the cell": "A unit stands in the cell, which is read as missing.",
@@ -140,6 +169,7 @@ _FIX = {
     "thousands of spaces": "dialect: {thousands: space}",
     "thousands of apostrophes": "dialect: {thousands: apostrophe}",
     "decimal comma": 'dialect: {decimal: ","}',
+    "decimal point": "Write all numbers in one form into the file.",
     "sign of a limit": "Write half the limit, or the limit, into the file, as the protocol says.",
     "unit in the cell": "Take it out of the cell, into a column of its own, and declare `units`.",
     "range in the cell": "Split it into two columns.",
@@ -170,12 +200,50 @@ def _joined(found: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
     return found
 
 
-def _told(what: str, those: Counter[str]) -> Spelled:
+def _dated(found: dict[str, Counter[str]], *, now: ReadNow) -> dict[str, Counter[str]]:
+    """Return kinds in which days of a form that is read are none, and days of ISO are days."""
+    if not now.dates:
+        return found
+    none: Counter[str] = Counter()
+    for form in now.dates:
+        none += found.pop(f"{_DATES_AS}{form}", Counter())
+    if ISO not in now.dates:
+        for text, cells in list(found.get(_NO_DAY, Counter()).items()):
+            if _is_day(text):
+                found.setdefault(f"{_DATES_AS}{ISO}", Counter())[text] += cells
+                del found[_NO_DAY][text]
+    none += found.pop(_NO_DAY, Counter())
+    return found | ({_NO_DAY: none} if none else {})
+
+
+def _is_day(text: str) -> bool:
+    try:
+        dt.date(*map(int, re.split("[-/ ]", text.strip()[:10])))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _together(kept: Sequence[str], found: Sequence[str]) -> tuple[str, ...]:
+    """Return the forms that can be declared together; those found alone where they are alike."""
+    try:
+        return Dialect(dates=tuple(dict.fromkeys((*kept, *found)))).dates
+    except ContractError:
+        return ()
+
+
+def _lost(what: str, *, now: ReadNow) -> int:
+    """Return how many cells that are read now a decimal comma would make missing."""
+    groups = r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+" if what == _GROUPED else r"(?!)"
+    return sum(n for text, n in now.pointed.items() if not re.fullmatch(groups, text.strip()))
+
+
+def _told(what: str, those: Counter[str], *, forms: Sequence[str], now: ReadNow) -> Spelled:
     cells = those.total()
-    if what.startswith("dates as "):
-        form = what.removeprefix("dates as ")
+    if what.startswith(_DATES_AS):
+        form = what.removeprefix(_DATES_AS)
         why = f"Dates are written {form} and read as missing."
-        fix = f"dialect: {{dates: {form}}}"
+        fix = f"dialect: {{dates: {form if len(forms) < 2 else _listed(forms)}}}"
         both = [
             text
             for text in those
@@ -188,15 +256,22 @@ def _told(what: str, those: Counter[str]) -> Spelled:
         why, fix = _WHY[what], f"missing: [{codes}]"
         if what == "code for missing":
             return Spelled(what=what, why=f"{why} Seen: {codes}.", fix=fix, cells=cells)
+    elif what in _COMMAS and (lost := _lost(what, now=now)):
+        why = f"{_WHY[what]} In the table {lost:,} others have a point, and are read."
+        fix = 'Write all numbers in one form into the file: decimal: "," would lose the others.'
     else:
         why, fix = _WHY[what], _FIX[what]
-    forms = (
+    written = (
         Counter(_form(text) for text in those.elements())
         if cells < 10**6
         else Counter({_form(text): n for text, n in those.items()})
     )
-    shown = ", ".join(_quoted(form) for form, _ in forms.most_common(MOST_SHOWN))
+    shown = ", ".join(_quoted(form) for form, _ in written.most_common(MOST_SHOWN))
     return Spelled(what=what, why=f"{why} Written as: {shown}.", fix=fix, cells=cells)
+
+
+def _listed(forms: Sequence[str]) -> str:
+    return f"[{', '.join(forms)}]"
 
 
 def _form(text: str) -> str:

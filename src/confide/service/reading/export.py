@@ -50,6 +50,7 @@ def export(
     out: Path | None = None,
     noisy: Path | None = None,
     dataset: Path | None = None,
+    labels: Path | None = None,
 ) -> Exported:
     """Return a certificate that verifies in another form, or write it to a file.
 
@@ -59,6 +60,7 @@ def export(
         out: File to write.
         noisy: noisy.json, where a house rule withholds it.
         dataset: For the steward: dataset.yaml, to ask its ledger for the same.
+        labels: The study.yaml whose labels methods, cards and tables use.
 
     Raises:
         VerificationError: If it does not verify.
@@ -76,8 +78,8 @@ def export(
     options = f" --ledger {dataset}" if dataset is not None and not options else options
     checked.require(path, refused="it is not exported", options=options)
     if form is Form.WORD:
-        return _word(held, folder=path.parent, payload=payload, out=out)
-    text = _text(held, form=form, folder=path.parent, payload=payload, out=out)
+        return _word(held, folder=path.parent, payload=payload, out=out, labels=labels)
+    text = _text(held, form=form, folder=path.parent, payload=payload, out=out, labels=labels)
     if out is not None:
         write_text(out, text)
     return Exported(form=form, file=out, content=text if out is None else None)
@@ -108,7 +110,15 @@ def _stored(held: Any, dataset: Path) -> bytes | None:
     return found
 
 
-def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None) -> str:
+def _text(
+    held: Any,
+    *,
+    form: Form,
+    folder: Path,
+    payload: bytes | None,
+    out: Path | None,
+    labels: Path | None,
+) -> str:
     from confide.release.certificate.deployment_record import deployment_record
     from confide.release.output_check import results
     from confide.release.verify.verify_job import is_job
@@ -123,7 +133,7 @@ def _text(held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Pa
             paths = [each["path"] for each in held["outputs"] if "columns" in each]
             return _json(results(held, tables={p: read_bytes(folder / p) for p in paths}))
         case Form.METHODS | Form.MODEL_CARD | Form.LATEX:
-            return _written(held, form=form, folder=folder, payload=payload, out=out)
+            return _written(held, form=form, folder=folder, payload=payload, out=out, labels=labels)
         case Form.NOISY:
             return _payload(folder, payload, hint=_NOISY).decode()
         case Form.WORD:
@@ -149,32 +159,40 @@ def _require_release(held: Any) -> None:
         )
 
 
-def _word(held: Any, *, folder: Path, payload: bytes | None, out: Path | None) -> Exported:
-    from confide.drawing.words import load_words
+def _word(
+    held: Any, *, folder: Path, payload: bytes | None, out: Path | None, labels: Path | None
+) -> Exported:
     from confide.report.load import rebuilt
     from confide.report.pages.journal import word_document
+    from confide.service.reading.labelled import labelled
 
     _require_release(held)
     if out is None:
         raise ContractError(
             "A Word document is written to a file.", hint="Add, for instance: --out tables.docx"
         )
-    release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
-    write_bytes(out, word_document(release, words=load_words("en")))
+    release = labelled(rebuilt(held, folder=folder, payload=_payload(folder, payload)), labels)
+    write_bytes(out, word_document(release, words=release.words()))
     return Exported(form=Form.WORD, file=out)
 
 
 def _written(
-    held: Any, *, form: Form, folder: Path, payload: bytes | None, out: Path | None
+    held: Any,
+    *,
+    form: Form,
+    folder: Path,
+    payload: bytes | None,
+    out: Path | None,
+    labels: Path | None,
 ) -> str:
-    from confide.drawing.words import load_words
     from confide.report.load import rebuilt
     from confide.report.models.model_card import model_card
     from confide.report.pages.journal import latex_tables
     from confide.report.wording.methods import methods
+    from confide.service.reading.labelled import labelled
 
-    release = rebuilt(held, folder=folder, payload=_payload(folder, payload))
-    words = load_words("en")
+    release = labelled(rebuilt(held, folder=folder, payload=_payload(folder, payload)), labels)
+    words = release.words()
     if form is Form.LATEX:
         return latex_tables(release, words=words)
     if form is Form.METHODS:

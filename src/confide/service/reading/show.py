@@ -7,7 +7,7 @@ from typing import Annotated
 
 from confide.drawing.numbers import clean
 from confide.drawing.shown import Shown as Layout
-from confide.drawing.words import Words, load_words
+from confide.drawing.words import Words
 from confide.errors import UnknownNameError
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
@@ -24,6 +24,7 @@ from confide.report.release import Release
 from confide.report.wording.odds_words import adjacency_text, loss_text
 from confide.report.wording.section import assumed, section
 from confide.service.dump import ASIDE
+from confide.service.reading.labelled import labelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +88,13 @@ class Shown:
     signer: Annotated[str, ASIDE]
 
 
-def show(folder: Path, *, only: str = "") -> Shown:
+def show(folder: Path, *, only: str = "", labels: Path | None = None) -> Shown:
     """Return the tables of a release that verifies.
 
     Args:
         folder: Where it is.
         only: The one statistic that is wanted; all when empty.
+        labels: The study.yaml whose labels it is told in; the declared names when None.
 
     Raises:
         VerificationError: If it does not verify.
@@ -104,7 +106,8 @@ def show(folder: Path, *, only: str = "") -> Shown:
     findings: tuple[Finding, ...] = ()
     title, loss = certificate["id"], ""
     if form is None or checked.rebuilt:
-        release, words = rebuilt(certificate, folder=folder), load_words("en")
+        release = labelled(rebuilt(certificate, folder=folder), labels)
+        words = release.words()
         tables = _tables(release, bounds=bounds, words=words)
         findings = _findings(release, words=words)
         study = release.plan.study

@@ -11,7 +11,8 @@ from confide.errors import ContractError, VerificationError
 from confide.files.study import DeclaredStudy
 from confide.plans.plan import Plan
 from confide.regular_file import read_bytes
-from confide.release.published import key_of_plan
+from confide.release.approval import analyst_of
+from confide.release.published import has_answer, key_of_plan
 from confide.release.site.incidents import stored_already
 from confide.release.verify.verify import verify
 from confide.report.release import Release
@@ -81,7 +82,9 @@ def run_study(
     site, declared = open_study(study, period=period)
 
     def released(plan: Plan, key: str) -> Release:
-        if not is_checked(site.declared):
+        who = analyst_of(site.ledger, plan, request=key)
+        stored = has_answer(plan, ledger=site.ledger, analyst=who, request_key=key)
+        if not stored and not is_checked(site.declared):
             progress("unchecked")
         return release(site, plan, request=key, again=again, progress=progress)
 

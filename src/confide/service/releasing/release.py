@@ -12,8 +12,9 @@ from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
 from confide.release.certificate.certificate import commitment_of
 from confide.release.gate import Gate
+from confide.release.growing import has_periods
 from confide.release.patients import may_leave_out
-from confide.release.published import key_of_plan, refuse_again
+from confide.release.published import has_answer, key_of_plan, refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
@@ -54,9 +55,9 @@ def release(
         ReleaseFailedError: If anything fails after reading began; the charge stays.
     """
     _require_plan(plan)
-    require_checked(site)
     who = analyst or analyst_of(site.ledger, plan, request=request)
     key = request or key_of_plan(plan)
+    require_checked(site, stored=has_answer(plan, ledger=site.ledger, analyst=who, request_key=key))
     if not again:
         refuse_again(plan, ledger=site.ledger, analyst=who, request_key=key)
     outlines = site.declared.outlines(plan)
@@ -93,7 +94,7 @@ def advance(
     As :func:`release`; of the plan, ``through`` and the snapshot alone may have changed.
     """
     _require_plan(plan)
-    require_checked(site)
+    require_checked(site, stored=has_periods(plan, ledger=site.ledger))
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
         stored = gate(site).advance(
@@ -105,11 +106,14 @@ def advance(
         return _certified(site, stored, snapshot=snapshot, outlines=outlines)
 
 
-def require_checked(site: Site) -> None:
+def require_checked(site: Site, *, stored: bool) -> None:
     """Refuse, free of charge, a source that nobody checked as it is, where that is required.
 
-    It tells whether somebody ran `confide check`, and nothing of what was found.
+    It tells whether somebody ran `confide check`, and nothing of what was found.  What is stored
+    is delivered all the same: no row is read for it.
     """
+    if stored:
+        return
     if site.declared.checked is Checking.REQUIRED and not is_checked(site.declared):
         raise ContractError(
             "dataset.yaml requires that the source be checked, and nobody checked it as it is now.",

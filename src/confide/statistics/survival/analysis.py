@@ -95,15 +95,14 @@ def _shown(
 ) -> Banded:
     """Return a monotone band: falling with sign 1, rising with −1; time is the last axis.
 
-    Its ends go outwards until they are monotone.  Were they averaged, one lower end that noise
-    takes above 0 would lift those beside it, and a curve at 0 be missed by all of them.
+    Where an earlier time allows more events, a later one does.  The other end is that of its own
+    time: the last one, of which next to nothing is known, would open all before it.  Were ends
+    averaged, one that noise takes above 0 would lift those beside it.
     """
-    value, low, high = (np.where(kept, each, np.nan) for each in (value, *ends))
+    value, lower, upper = (np.where(kept, each, np.nan) for each in (value, *ends))
     value = sign * falling(sign * value)
-    if sign > 0:
-        lower, upper = falling_below(low), falling_above(high)
-    else:
-        lower, upper = -falling_above(-low), -falling_below(-high)
+    lower = falling_below(lower) if sign > 0 else lower
+    upper = upper if sign > 0 else -falling_below(-upper)
     return Banded(
         value=value,
         lower=np.minimum(lower, value),
@@ -182,7 +181,7 @@ def quantile_time(band: Banded, *, share: float, edges: Array) -> Banded:
     """
     value = reached(np.nan_to_num(band.value, nan=1.0), share=share, edges=edges)
     first, _ = bin_reached(np.nan_to_num(band.lower, nan=1.0), share=share)
-    last, ends = bin_reached(np.nan_to_num(band.upper, nan=1.0), share=share)
+    last, ends = bin_reached(np.nan_to_num(falling_above(band.upper), nan=1.0), share=share)
     lower = np.where(np.isnan(value), np.nan, edges[first])
     upper = np.where(np.isnan(value), np.nan, np.where(ends, edges[last + 1] - 1, edges[-1]))
     return Banded(value=value, lower=lower, upper=upper, error=np.full(value.shape, np.nan))

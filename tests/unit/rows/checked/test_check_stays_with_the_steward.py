@@ -105,6 +105,26 @@ def test_a_run_says_before_the_charge_that_nobody_checked_and_is_silent_after(tm
     assert "Nobody checked" not in again.err
 
 
+def touched(dataset):
+    """Write the source anew, so that nobody has checked it as it is."""
+    rows = dataset.parent / "data" / "patients.csv"
+    rows.write_text(rows.read_text() + "\n")
+
+
+def test_what_is_stored_is_delivered_free_though_nobody_checked_the_source_as_it_is(tmp_path):
+    dataset = required(GOOD).store(tmp_path)
+    run = ("run", tmp_path / "study.yaml", "--out")
+    command("check", dataset, "-q")
+    first = command(*run, tmp_path / "out", "--json").json
+    assert first["charged"]
+    touched(dataset)
+    again = command(*run, tmp_path / "again", "--json")
+    assert again.code == 0
+    assert (again.json["id"], again.json["charged"]) == (first["id"], False)
+    assert "Nobody checked" not in again.err
+    assert command(*run, tmp_path / "other", "--request", "another").code == 7
+
+
 def test_every_kind_of_source_can_be_checked(tmp_path):
     import duckdb
 
@@ -150,3 +170,60 @@ def test_a_job_over_such_a_source_is_refused_too(tmp_path, monkeypatch):
         with pytest.raises(confide.errors.ContractError, match="nobody checked it"):
             run_job(ws, job, plan=planned(ws, job))
         assert all(use.used == 0 for use in ws.spent().scopes)
+    command("check", dataset, "-q")
+    with confide.open(dataset) as ws:
+        first = run_job(ws, job, plan=planned(ws, job))
+    touched(dataset)
+    with confide.open(dataset) as ws:
+        again = run_job(ws, job, plan=planned(ws, job))
+        assert again.certificate == first.certificate
+        with pytest.raises(confide.errors.ContractError, match="nobody checked it"):
+            run_job(ws, job, plan=planned(ws, job), request="another")
+
+
+def test_a_job_in_parts_that_is_stored_is_delivered_and_a_new_one_refused(tmp_path, monkeypatch):
+    from confide.jobs import kinds
+    from confide.learning.running import planned, run_in_parts
+    from counting_job import KIND, ThreeParts
+
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, KIND))
+    mistake = required(GOOD)
+    dataset = mistake.store(tmp_path)
+    dataset.write_text(mistake.declared.replace("  patients:\n", "  people:\n"))
+    job = ThreeParts()
+
+    def run(request):
+        with confide.open(dataset) as ws:
+            return run_in_parts(ws, job, plan=planned(ws, job), runner=job, request=request)
+
+    command("check", dataset, "-q")
+    first = run("one")
+    touched(dataset)
+    assert run("one").certificate == first.certificate
+    with pytest.raises(confide.errors.ContractError, match="nobody checked it"):
+        run("two")
+
+
+GROWING = """\
+study: {id: g, title: By day, purpose: test}
+statistics:
+  - {id: n, kind: running-counts, over: admitted, since: 2020-01-01, until: 2020-01-31,
+     through: 2020-01-%02d, per-patient: {cells: 1, rows: 1}}
+spend: {at-most: {epsilon: 1}}
+"""
+
+
+def test_periods_that_are_stored_are_delivered_and_later_ones_refused(tmp_path):
+    dataset, study = required(GOOD).store(tmp_path), tmp_path / "study.yaml"
+    zcdp = dataset.read_text().replace("measure: pure", "measure: zcdp, delta: 1e-6")
+    dataset.write_text(re.sub(" *rows-per-patient: 1\n", "", zcdp))
+    study.write_text(GROWING % 10)
+    command("check", dataset, "-q")
+    assert command("run", study, "--out", tmp_path / "out", "-q").code == 0
+    touched(dataset)
+    assert command("advance", study, "--out", tmp_path / "again", "-q").code == 0
+    study.write_text(GROWING % 20)
+    later = command("advance", study, "--out", tmp_path / "later", "-q")
+    assert (later.code, "nobody checked it" in later.err) == (7, True)
+    command("check", dataset, "-q")
+    assert command("advance", study, "--out", tmp_path / "later", "-q").code == 0

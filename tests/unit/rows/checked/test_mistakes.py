@@ -1,5 +1,8 @@
 """Each mistake of a newcomer with CSV files is found by a check, or refused free of charge."""
 
+import dataclasses
+import re
+
 import pytest
 
 from command_line import confide
@@ -30,6 +33,23 @@ def test_a_check_finds_each_mistake_counts_it_and_says_what_helps(name, tmp_path
     assert mistake.fix in f"{found[0]['why']} {found[0]['fix']}"
     assert found[0]["fix"]
     assert told["clean"] is False
+
+
+@pytest.mark.parametrize(
+    "name", [each.name for each in MISTAKES if each.what.startswith("dates as ")]
+)
+def test_a_form_of_dates_that_is_proposed_loses_no_cell_and_reads_the_others(name, tmp_path):
+    mistake = BY_NAME[name]
+    told = found_in(mistake, tmp_path)
+    (fix,) = {each["fix"] for each in told["findings"] if each["what"] == mistake.what}
+    dates = re.search(r"dates: (\[[^]]*\]|[^ }]+)", fix)[1]
+    bare = re.sub("    dialect: .*\n", "", mistake.declared)
+    line = f"    dialect: {{dates: {dates}}}\n    rows-per"
+    mended = dataclasses.replace(mistake, declared=bare.replace("    rows-per", line))
+    (table,) = found_in(mended, tmp_path / "mended")["tables"]
+    (cells,) = [each for each in table["columns"] if each["column"] == "admitted"]
+    assert cells["unreadable"] == 0
+    assert cells["read"] == table["rows"]
 
 
 def test_of_a_file_without_a_mistake_nothing_is_found(tmp_path):

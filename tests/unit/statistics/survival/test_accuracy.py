@@ -110,6 +110,23 @@ def test_counts_per_time_point_without_noise_give_the_exact_curve():
     assert survival(cells) == pytest.approx(survival(exact), abs=1e-12)
 
 
+def test_a_last_time_of_which_little_is_known_opens_no_interval_before_it():
+    """Nearly all are lost before the end: the last interval reaches to 1, those before do not."""
+    rng = np.random.default_rng(3)
+    exits = simulated(1500, runs=200, bins=25, hazard=0.006, censoring=0.04, rng=rng)
+    exits[:, 24, -1], exits[:, 25] = exits[:, 24:].sum(axis=(1, 2)) - 1, 0.0
+    exits[:, 24, 0] = 1
+    exits[:, 25, -1] = 10
+    table = noisy_table(exits[:, None], scale=1, seed=4)
+    for band, ends in (
+        (survival_band(table, level=LEVEL), lambda of: of.upper - of.value),
+        (incidence_band(table, cause=0, level=LEVEL), lambda of: of.value - of.lower),
+        (hazard_band(table, level=LEVEL), lambda of: of.value - of.lower),
+    ):
+        half = ends(band)[:, 0, 4:12]
+        assert np.nanmax(half / (2 * band.error[:, 0, 4:12])) <= 1.5
+
+
 def test_curves_are_monotone_and_within_0_and_1_whatever_the_noise():
     rng = np.random.default_rng(9)
     exits = simulated(
@@ -122,6 +139,7 @@ def test_curves_are_monotone_and_within_0_and_1_whatever_the_noise():
         assert shown.size
         assert shown.min() >= 0
         assert shown.max() <= 1
+    for each in (curve.value, curve.lower):
         assert not np.any(np.diff(each, axis=-1) > 1e-12)
     for band in (incidence_band(table, cause=1, level=LEVEL), hazard_band(table, level=LEVEL)):
         assert not np.any(np.diff(band.value, axis=-1) < -1e-12)

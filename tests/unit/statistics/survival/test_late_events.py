@@ -68,7 +68,7 @@ def test_a_cause_that_nobody_has_yet_is_not_told_from_none():
     exits[:, BINS - 1, 1], exits[:, BINS - 1, 0] = exits[:, BINS - 1, 0], 0.0
     band = incidence_band(noisy_table(exits[:, None], scale=1, seed=2), cause=1, level=LEVEL)
     assert held(band, 0.0)[0, : BINS - 1].min() >= 0.93
-    assert not (np.diff(band.lower, axis=-1) < 0).any()
+    assert not (np.diff(band.value, axis=-1) < 0).any()
     assert not (np.diff(band.upper, axis=-1) < 0).any()
 
 

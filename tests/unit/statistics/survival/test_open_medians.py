@@ -69,5 +69,5 @@ def test_the_tables_and_the_report_leave_it_open(release, tmp_path):
     assert math.isnan(row["upper"])
     assert row["lower"] > 0
     report = (tmp_path / "out" / "report.html").read_text()
-    assert "upper end open" in report
+    assert "Upper end beyond the horizon" in report
     assert f"from {row['lower']:.1f}" in report or f"from {row['lower']:.2f}" in report

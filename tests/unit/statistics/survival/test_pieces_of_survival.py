@@ -124,7 +124,7 @@ def test_the_line_of_the_first_arm_is_whole_and_no_other_is_like_it():
 
 @pytest.mark.parametrize(("top", "form"), [(0.04, ".1%"), (0.05, ".0%"), (1.0, ".0%")])
 def test_an_axis_of_shares_below_a_twentieth_has_decimals(top, form):
-    frame = _Frame(arms=("all",), times=(0.0, 10.0), title="Time", years=False)
+    frame = _Frame(arms=("all",), times=(0.0, 10.0), title="Time", years=False, named=(0.0, 10.0))
     panel = _Panel(title="Share", top=top, width=200, height=100)
     rows = [{"arm": "all", "time": t, "value": 0.0, "low": 0.0, "high": top} for t in (0.0, 10.0)]
     drawn = _curve(rows, frame=frame, panel=panel, most=4).to_dict()
