@@ -20,6 +20,12 @@ interval that exits say, drawn to an even one.  D has the power −½, v_j is at
 .9·√(1 + t).  With 1/p of a noisy p in place of 4 and of 1/(p(1 − p)), and the public p in
 G = min(.48·n₀·p·μ/.9, 18·T), steps are the same; so is recalibration, with v the hazard lived.
 
+*Counts*, for X = n₀·ȳ·μ/(Y·d) below 30, with a public mean ȳ of events and their bound Y, are in
+units of s, their standard deviation as noisy cells tell it, which is what residuals are clipped by:
+the bound costs nothing.  They start from the mean rate, with p = ȳ/s, in G the smaller of the
+public and the noisy one, and go on as hazards do.  Recalibration takes Σ v·qqᵀ to be that of
+Gaussian scores, and moves the intercept by −log(1 − x) for a share x of the events, prior .4.
+
 *Privacy:* functions of noisy answers; m, D, C and places are on grids, in the questions.  n₀ is
 public: that of the data would tell how many they are.
 
