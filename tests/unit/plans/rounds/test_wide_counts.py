@@ -97,7 +97,7 @@ def test_counts_go_no_farther_than_the_declared_events_nor_than_those_that_are_t
 
 @pytest.mark.parametrize("most", [5, 20, MOST])
 def test_a_wide_bound_does_not_make_counts_worse_than_their_mean(most):
-    """In rounds the share that is explained is −.1 to −.9 with 20 and 50, means of six."""
+    """Rounds with bounds of 20 and 50 are worse (benchmarks/counts.py)."""
     rng, found = np.random.default_rng(6), []
     judges = counted(3_000, rng, most=MOST)
     for _ in range(6):
