@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.rounds.descent import next_ask
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.plans.rounds.model_fit import DROWNED, fitted
 from confide.privacy.adjacency import Adjacency
 from confide.rows.relational.descent import DescentRows
+from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import Family
@@ -104,6 +107,24 @@ def in_rounds(rows, *, aggregate, sigma, to, rng=None):
         noise = np.zeros(len(exact)) if rng is None else rng.normal(0, sigma, len(exact))
         noisy += tuple(v + round(e) for v, e in zip(exact, noise, strict=True))
     return noisy
+
+
+def asked_in_turn(aggregate, columns, *, to, rho=None, rng=None, asks=None):
+    """Return noisy answers of any fit, and σ; without noise where there is no loss.
+
+    Questions go into ``asks``, if it is a list.
+    """
+    moved = descent_sensitivity(aggregate, dataset=to).l2_squared
+    sigma = 1e6 if rho is None else math.sqrt(moved / (2 * rho))  # of some 2⁴⁰
+    noise = DiscreteGaussian(sigma_squared=round(sigma**2))
+    rows, noisy = DescentRows(aggregate, columns, dataset=to), ()
+    while ask := ask_in_turn(aggregate, noisy, mechanism=noise, dataset=to):
+        if asks is not None:
+            asks.append(ask)
+        exact = rows.answer(ask)
+        drawn = np.zeros(len(exact)) if rng is None else rng.normal(0, sigma, len(exact))
+        noisy += tuple(v + round(e) for v, e in zip(exact, drawn, strict=True))
+    return noisy, sigma
 
 
 def fit(people, *, aggregate, rho=None, rng=None, most=MOST):

@@ -33,10 +33,10 @@ def worst():
     return dict(on_worst_pairs(QUICK, entropy=SeededEntropy(1)))
 
 
-LIKE_THE_LOGISTIC = {MultinomialRegression, PoissonRegression}
-"""Other families of the same rounds, gate and noise; searched in tests/unit/rows/models/test_person_time.py
-and test_classes.py."""
-WITHOUT_MODELS = {type(t.statistic) for t in FULL} - {LogisticRegression, HazardRegression}
+LIKE_THE_LOGISTIC = {MultinomialRegression}
+"""Another family of the same rounds, gate and noise; searched in tests/unit/rows/models/test_classes.py."""
+MODELS = {LogisticRegression, HazardRegression, PoissonRegression}
+WITHOUT_MODELS = {type(t.statistic) for t in FULL} - MODELS
 every_kind = pytest.mark.parametrize("trial", QUICK, ids=lambda t: t.name)
 
 

@@ -156,6 +156,57 @@ def test_a_part_of_few_events_that_is_not_charged_is_caught(monkeypatch, part) -
     assert not reach_check(Family.HAZARD, rounds=WIDE_ROUNDS).passed
 
 
+def test_a_model_of_wide_counts_reaches_its_claim_and_half_its_noise_is_caught() -> None:
+    for of_each in (1, 3):
+        assert (
+            Fraction(98, 100) ** 2
+            < reached(Family.POISSON, rounds=WIDE_ROUNDS, of_each=of_each)
+            <= 1
+        )
+    assert reach_check(Family.POISSON, rounds=WIDE_ROUNDS).passed
+    assert passes(model_scenario(Family.POISSON, rounds=WIDE_ROUNDS))
+    honest = small_model(Family.POISSON, rounds=WIDE_ROUNDS).noise()
+    weak = DiscreteGaussian(sigma_squared=honest.sigma_squared / 4)
+    assert not passes(model_scenario(Family.POISSON, rounds=WIDE_ROUNDS, noise=weak))
+
+
+@pytest.mark.parametrize("of", ["norms_up", "roots_up"])
+def test_residuals_of_wide_counts_that_are_not_clipped_are_caught(monkeypatch, of):
+    real = getattr(wide_rows, of)
+    monkeypatch.setattr(wide_rows, of, lambda rows: real(rows) // 2)
+    assert not reach_check(Family.POISSON, rounds=WIDE_ROUNDS).passed
+
+
+def test_wide_counts_that_are_not_cut_before_recalibration_are_caught(monkeypatch) -> None:
+    monkeypatch.setattr(wide_rows, "widened", lambda residual: residual)
+    assert not reach_check(Family.POISSON, rounds=WIDE_ROUNDS).passed
+
+
+def test_rows_in_cells_of_wide_counts_that_weigh_as_patients_are_caught(monkeypatch) -> None:
+    real = wide_rows.WideRows._cells
+
+    def apart(self):
+        return tuple(3 * each for each in real(self))
+
+    monkeypatch.setattr(wide_rows.WideRows, "_cells", apart)
+    assert reached(Family.POISSON, rounds=WIDE_ROUNDS, of_each=3) > 1
+
+
+@pytest.mark.parametrize("part", ["means", "squares", "totals", "turn"])
+def test_a_part_of_wide_counts_that_is_not_charged_is_caught(monkeypatch, part) -> None:
+    real = check_descent.wide_scale_of
+
+    def forgetful(aggregate, *, dataset):
+        found = real(aggregate, dataset=dataset)
+        bound = {"means": found.radius**2, "squares": found.squares_radius**2}
+        bound |= {"totals": UNIT**2, "turn": 5 * (UNIT * RESIDUAL) ** 2}
+        left = found.l2_squared - getattr(found, part) ** 2 * bound[part]
+        return replace(found, l2_squared=left)
+
+    monkeypatch.setattr(check_descent, "wide_scale_of", forgetful)
+    assert not reach_check(Family.POISSON, rounds=WIDE_ROUNDS).passed
+
+
 @pytest.mark.parametrize("part", ["means", "squares", "turn"])
 def test_a_part_of_many_terms_that_is_not_charged_is_caught(monkeypatch, part) -> None:
     real = check_descent.wide_scale_of

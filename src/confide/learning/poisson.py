@@ -15,8 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from confide.arrays import Floats
-from confide.errors import ContractError, UnboundedError
+from confide.errors import ContractError, UnboundedError, UnknownNameError
 from confide.learning.columns import Bounds, Feature, declared
+from confide.learning.hazard import HAZARD_METHODS
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
@@ -26,8 +27,10 @@ from confide.learning.model import (
     of_quantity,
     values_of,
 )
+from confide.plans.plan import Plan
 from confide.privacy.exact import Number
 from confide.release.site.seal import sealing
+from confide.workspace import Workspace
 
 
 class DPPoissonRegression(DPModel):
@@ -37,11 +40,17 @@ class DPPoissonRegression(DPModel):
 
     - ``most_events``: events of a row that count, no more than needed;
     - ``exposure``: (lower, upper) of the person-time of a row, above 0; None where it is alike;
-    - ``rows_per_patient``: most rows of a patient, which weigh as one together.
+    - ``rows_per_patient``: most rows of a patient, which weigh as one together;
+    - ``method``: "rounds"; "wide" for few events against their bound, which predicts and has no
+      intervals; or "auto", which takes "wide" where it is expected to rank better by public
+      numbers, and "rounds" elsewhere and where there are none;
+    - ``expect_rows``, ``expect_share``: public planning number of patients, and mean events over
+      ``most_events`` (a tenth where none is named), by which "auto" decides and "wide" goes.
 
     Attributes:
         coef_: Coefficients that predict, log rate per unit of each term; shape (terms,).
         intercept_: The intercept that goes with them.
+        method_: The method that was taken.
     """
 
     _estimator_type = "regressor"
@@ -62,6 +71,9 @@ class DPPoissonRegression(DPModel):
         population: int | None = None,
         level: Number = "0.95",
         rows_per_patient: int = 1,
+        method: str = "auto",
+        expect_rows: int | None = None,
+        expect_share: Number | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -76,6 +88,9 @@ class DPPoissonRegression(DPModel):
         self.population = population
         self.level = level
         self.rows_per_patient = rows_per_patient
+        self.method = method
+        self.expect_rows = expect_rows
+        self.expect_share = expect_share
 
     @sealing
     def fit(
@@ -136,7 +151,29 @@ class DPPoissonRegression(DPModel):
 
     def _asked(self) -> dict[str, Any]:
         time = {} if self.exposure is None else {"time": TIME}
-        return {"events": OUTCOME, **time}
+        return {"events": OUTCOME, "method": self._method(), **time}
+
+    def _method(self) -> str:
+        """Return the method that is asked for: of "auto" without a number of patients, rounds."""
+        if self.method not in HAZARD_METHODS:
+            raise UnknownNameError("method", str(self.method), known=HAZARD_METHODS)
+        unknown = self.method == "auto" and self.expect_rows is None
+        return "rounds" if unknown else str(self.method)
+
+    def _plan(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        expect: dict[str, Number] | None = None,
+        changed: Mapping[str, Number] | None = None,
+    ) -> Plan:
+        """Return the plan, of the method that public numbers choose if they are to."""
+        rows, share = self.expect_rows, self.expect_share
+        public: dict[str, Number] | None = None
+        if rows is not None and self._method() in ("auto", "wide"):
+            public = {"count": rows} | ({} if share is None else {"share": share})
+        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

@@ -314,3 +314,21 @@ def test_auto_takes_the_fit_for_many_terms_for_few_rows_and_rounds_for_many_by_p
     for method in ("one-shot", "wide"):
         with pytest.raises(ContractError, match="in rounds"):
             several(method=method).fit(X, np.full(600, "mild"), patients="rows")
+
+
+def test_counts_take_the_fit_for_few_events_by_public_numbers_and_predict_all_the_same():
+    rng = np.random.default_rng(4)
+    frame, ids = rows(rng, 900), np.arange(900)
+    visits = np.minimum(rng.poisson(0.8, 900), 50)
+    for beside, taken in (
+        ({}, "rounds"),
+        ({"expect_rows": 900}, "wide"),
+        ({"expect_rows": 900, "method": "rounds"}, "rounds"),
+        ({"expect_rows": 900, "expect_share": "0.016", "method": "wide"}, "wide"),
+    ):
+        model = poisson(most_events=50, exposure=None, **beside).fit(frame, visits, patients=ids)
+        assert model.method_ == taken
+        if taken == "wide":
+            assert 0.4 < model.predict(frame).mean() < 1.6
+    with pytest.raises(UnknownNameError, match="one-shot"):
+        poisson(method="one-shot").fit(frame, visits, patients=ids)

@@ -1,4 +1,4 @@
-"""What the noisy answers of a logistic or hazard model say, whichever way it was fitted."""
+"""What the noisy answers of a logistic, Poisson or hazard model say, however it was fitted."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.rounds.descent import walk
-from confide.plans.rounds.model_fit import ModelFit, fitted
+from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted
 from confide.plans.rounds.wide import WideWalk, walk_widely
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import UNIT
+from confide.tables.aggregates.descent_terms import UNIT, Family
 from confide.tables.aggregates.shapes import Fitted
 from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.schema import Dataset
@@ -28,6 +28,7 @@ class FoundModel:
         noise: Standard deviation of the noise of the sum of weights.
         scores: What counts of held-out patients are multiplied by; 0 where there are none.
         scored: How many counts there are.
+        dispersion: Of counts, the variance of outcomes over their slope, in units of their bound.
     """
 
     model: ModelFit
@@ -35,6 +36,7 @@ class FoundModel:
     noise: float
     scores: int
     scored: int
+    dispersion: float = 1.0
 
 
 def told(
@@ -50,14 +52,18 @@ def told(
             noise=sigma / (wide.means * UNIT),
             scores=wide.scores,
             scored=wide.scored,
+            dispersion=walked.found.dispersion,
         )
     scale = scale_of(aggregate, dataset=dataset)
+    walked_on = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+    counted = aggregate.family is Family.POISSON
     return FoundModel(
         model=fitted(aggregate, answers, sigma=sigma, dataset=dataset),
-        theta=walk(aggregate, answers, sigma=sigma, dataset=dataset).theta,
+        theta=walked_on.theta,
         noise=sigma / (scale.moments * UNIT**2),
         scores=scale.scores,
         scored=scale.scored,
+        dispersion=dispersion(walked_on, scale=scale) if counted else 1.0,
     )
 
 

@@ -20,6 +20,12 @@ interval that exits say, drawn to an even one.  D has the power −½, v_j is at
 .9·√(1 + t).  With 1/p of a noisy p in place of 4 and of 1/(p(1 − p)), and the public p in
 G = min(.48·n₀·p·μ/.9, 18·T), steps are the same; so is recalibration, with v the hazard lived.
 
+*Counts*, for X = n₀·ȳ·μ/(Y·d) below 30, with a public mean ȳ of events and their bound Y, are in
+units of s, their standard deviation as noisy cells tell it, which is what residuals are clipped by:
+the bound costs nothing.  They start from the mean rate, with p = ȳ/s, in G the smaller of the
+public and the noisy one, and go on as hazards do.  Recalibration takes Σ v·qqᵀ to be that of
+Gaussian scores, and moves the intercept by −log(1 − x) for a share x of the events, prior .4.
+
 *Privacy:* functions of noisy answers; m, D, C and places are on grids, in the questions.  n₀ is
 public: that of the data would tell how many they are.
 
@@ -44,6 +50,7 @@ from confide.tables.aggregates.wide_models.scale import (
     GRADIENT,
     OFF_DIAGONAL,
     WIDE_ROUNDS,
+    WIDER,
     WideScale,
 )
 
@@ -58,8 +65,10 @@ _AVERAGED = 15
 _AMPLE = 10.0  # standard deviations beyond what rows can add up to, where answers are cut
 _LEAST_SPREAD = 2**-6
 _WIDER, _PRIOR_SLOPE, _PRIOR_INTERCEPT = 1.3, 0.25, 2.0
+_PRIOR_OF_COUNTS = 0.4  # of the intercept: residuals of few events would move it far
 _LEAST_BEND, _MOST_BEND, _LEAST_TURNED, _LEAST_SCORE = 0.24, 8.0, 0.2, 0.3
 _OPTIMISM = 0.5
+_MOST_MOVED = 0.8  # of the events, that an intercept is too low by
 _SLOPES = (0.1, 3.0)
 _SPREADS = (0.25, 1.5)  # of a variance of s̃
 
@@ -82,9 +91,15 @@ class AskSquares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskClipped:
-    """Σ w·r·z at a place, w bounding the residual times the row."""
+    """Σ w·r·z at a place, w bounding the residual times the row.
+
+    Attributes:
+        at: The place.
+        unit: Events that residuals of counts are in units of; 0 of others.
+    """
 
     at: Place
+    unit: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +110,13 @@ class AskRecalibration:
         at: The place.
         centre: The score that counts as 0, in steps of the link.
         spread: The score that counts as one more, in the same steps.
+        unit: Events that residuals of counts are in units of; 0 of others.
     """
 
     at: Place
     centre: int
     spread: int
+    unit: int = 0
 
 
 WideAsk: TypeAlias = AskMeans | AskSquares | AskClipped | AskRecalibration
@@ -147,7 +164,8 @@ class WideWalk:
 
     def _levels(self, intercept: float) -> Floats:
         """Return an intercept, which of hazards is one that rates by interval are moved by."""
-        return self.found.start + intercept if self.found.hazards else np.array([intercept])
+        found = self.found
+        return found.start + intercept if found.hazards else np.array([intercept + found.shift])
 
 
 def wide_fit_is_better(rows: float, *, terms: int, mu: float, share: float | None = None) -> bool:
@@ -214,9 +232,14 @@ def next_wide_ask(
         case n if n < scale.begun:
             return AskSquares(centre=tuple(int(each) for each in walked.found.centre))
         case n if n < scale.descended:
-            return AskClipped(at=walked.place)
+            return AskClipped(at=walked.place, unit=walked.found.unit)
         case n if n < scale.fitted:
-            return AskRecalibration(at=walked.place, centre=walked.centre, spread=walked.spread)
+            return AskRecalibration(
+                at=walked.place,
+                centre=walked.centre,
+                spread=walked.spread,
+                unit=walked.found.unit,
+            )
         case n if n < scale.length:
             return AskScores(at=walked.place, edges=score_edges(walked.score))
         case _:
@@ -228,7 +251,7 @@ def walk_widely(scale: WideScale, answers: Sequence[int], *, sigma: float) -> Wi
     taken = np.array([max(-_FARTHEST, min(_FARTHEST, each)) for each in answers], dtype=np.float64)
     first, squares = taken[: scale.opening], taken[scale.opening : scale.begun]
     found = wide_terms(first, squares, scale=scale, sigma=sigma)
-    gain = _gain(scale, sigma=sigma)
+    gain = _gain(scale, found=found, sigma=sigma)
     gradients = taken[scale.begun : scale.descended].reshape(-1, scale.terms) / GRADIENT
     most = 2 * found.rows + _AMPLE * sigma / GRADIENT
     theta = _descended(found, np.clip(gradients, -most, most), gain=gain)
@@ -241,10 +264,16 @@ def walk_widely(scale: WideScale, answers: Sequence[int], *, sigma: float) -> Wi
     )
 
 
-def _gain(scale: WideScale, *, sigma: float) -> float:
-    """Return G: how far the descent goes, by the public number of rows or events."""
+def _gain(scale: WideScale, *, found: WideTerms, sigma: float) -> float:
+    """Return G: how far the descent goes, by the public number of rows or events.
+
+    Of counts by no more events than noisy answers say, as a share of a wide bound is hard to guess.
+    """
+    told = float(scale.expected)
+    if found.unit:
+        told = min(told / found.unit, found.share * found.rows)
     mu, law = math.sqrt(scale.one) / sigma, LAWS[scale.family]
-    return min(law.gain * scale.expected * mu / law.clip, _MOST_GAIN * WIDE_ROUNDS)
+    return min(law.gain * told * mu / law.clip, _MOST_GAIN * WIDE_ROUNDS)
 
 
 def _descended(found: WideTerms, gradients: Floats, *, gain: float) -> Floats:
@@ -280,29 +309,44 @@ def _unmoved(found: WideTerms, theta: Floats) -> WideWalk:
     )
 
 
+def _seen(answered: Floats) -> Floats:
+    """Return Σ v·qqᵀ, of entries on and above the diagonal."""
+    flat, cross, steep = answered
+    cross *= 1024 / OFF_DIAGONAL
+    return np.array([[flat, cross], [cross, steep]])
+
+
+def _of_powers(size: float) -> Floats:
+    """Return E[v·qqᵀ]/E[v] of counts, if scores are Gaussian: v weighs them by their power."""
+    one = size / _WIDER
+    return np.array([[1, one / _WIDER], [one / _WIDER, (1 + one**2) / _WIDER**2]])
+
+
 def _recalibrated(
     walked: WideWalk, looked: Floats, *, scale: WideScale, sigma: float, gain: float
 ) -> WideWalk:
     """Return the model of which one look put intercept and slope right."""
     found, unit, size = walked.found, RESIDUAL * UNIT, walked.spread / STEPS
-    turn = looked[:2] / (scale.turn * unit)
-    flat, cross, steep = looked[2:] / (scale.bend * unit)
-    cross *= 1024 / OFF_DIAGONAL
-    values, vectors = np.linalg.eigh(np.array([[flat, cross], [cross, steep]]))
+    wider = WIDER if found.unit else 1
+    turn = wider * looked[:2] / (scale.turn * unit)
     usual = found.usual * found.rows
+    seen = usual * _of_powers(size) if found.unit else _seen(looked[2:] / (scale.bend * unit))
+    values, vectors = np.linalg.eigh(seen)
     values = np.clip(values, _LEAST_BEND * usual, _MOST_BEND * usual)
     bend = (vectors * values) @ vectors.T
     inverse = (vectors / values) @ vectors.T
     step = inverse @ turn
     least = max(float(bend[1, 1]), _LEAST_TURNED * usual) * max(size, _LEAST_SCORE)
     step[1] -= _OPTIMISM * (1 - math.exp(-gain / scale.slopes)) * scale.slopes / least
-    noise = (sigma / (scale.turn * unit)) ** 2
+    noise = (wider * sigma / (scale.turn * unit)) ** 2
     error = inverse @ (bend + noise * np.eye(2)) @ inverse
-    prior = np.diag([_PRIOR_INTERCEPT**2, (_PRIOR_SLOPE * size) ** 2])
+    of_level = _PRIOR_OF_COUNTS if found.unit else _PRIOR_INTERCEPT
+    prior = np.diag([of_level**2, (_PRIOR_SLOPE * size) ** 2])
     step = prior @ np.linalg.solve(prior + error, step)
     slope = float(np.clip(1 + step[1] / size, *_SLOPES))
     theta = slope * walked.theta
-    theta[0] = walked.theta[0] + found.clip * step[0]
+    moved = -math.log(1 - min(step[0], _MOST_MOVED)) if found.unit else step[0]
+    theta[0] = walked.theta[0] + found.clip * moved
     theta = on_grid(theta)
     spread = float(bend[1, 1] / bend[0, 0] - (bend[0, 1] / bend[0, 0]) ** 2)
     within = size * slope * math.sqrt(min(max(spread, _SPREADS[0]), _SPREADS[1]))

@@ -44,7 +44,13 @@ class WideLaw:
 LAWS = {
     Family.LOGISTIC: WideLaw(power=-0.25, least=0.01, clip=0.6, gain=0.12),
     Family.HAZARD: WideLaw(power=-0.5, least=0.02, clip=0.9, gain=0.48),
+    Family.POISSON: WideLaw(power=-0.5, least=0.02, clip=0.9, gain=0.48),
 }
+_MOST_SHARE = 16.0  # events of a row, in units of them, that a mean is taken to be at most
+_LEAST_TIME = 2**-10
+_SURE = 3.0  # standard deviations of their noise by which rows with so many events are told
+_TOGETHER = 3  # cells
+_FEW = 0.01  # share of the rows that are too few to be told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +60,17 @@ class WideTerms:
     Attributes:
         rows: Noisy number of rows.
         usable: Whether that is enough to fit anything.
-        share: Noisy share of the rows with the outcome.
+        share: Noisy share of the rows with the outcome; of counts, mean of events in their unit.
         start: Log odds to start from, or of hazards log rates by interval, of the whole follow-up.
         centre: m in 1/UNIT; shape (d,).
         matrix: z = x·matrix, in 1/UNIT; shape (d + 1, d + 1).
         variance: Noisy variance of each term; shape (d,).
         length: t.
         hazards: Whether patients are followed.
+        unit: Events that residuals of counts are in units of; 0 of others.
+        most: Bound of the events; 0 of others.
+        dispersion: Of counts, their variance over their mean, in units of their bound; at least a
+            Poisson's.
     """
 
     rows: float
@@ -72,6 +82,9 @@ class WideTerms:
     variance: Floats
     length: float
     hazards: bool
+    unit: int = 0
+    most: int = 0
+    dispersion: float = 1.0
 
     @property
     def clip(self) -> float:
@@ -81,12 +94,22 @@ class WideTerms:
     @property
     def curve(self) -> float:
         """Mean variance of an outcome of which the slopes are 0."""
-        return self.share if self.hazards else self.share * (1 - self.share)
+        return self.share if self.powers else self.share * (1 - self.share)
 
     @property
     def usual(self) -> float:
         """What a step takes that variance to be: of log odds the largest, whatever the share."""
-        return self.share if self.hazards else 1 / 4
+        return self.share if self.powers else 1 / 4
+
+    @property
+    def powers(self) -> bool:
+        """Whether means are powers of η, and variances too."""
+        return self.hazards or self.unit > 0
+
+    @property
+    def shift(self) -> float:
+        """Logarithm of the unit of events over their bound; 0 of others."""
+        return math.log(self.unit / self.most) if self.unit else 0.0
 
 
 def wide_terms(first: Floats, squares: Floats, *, scale: WideScale, sigma: float) -> WideTerms:
@@ -116,31 +139,78 @@ def wide_terms(first: Floats, squares: Floats, *, scale: WideScale, sigma: float
         matrix[0, 0] = np.rint(UNIT / clip)
         matrix[1:, 1:] = np.diag(np.rint(UNIT * diagonal / clip))
         matrix[0, 1:] = np.rint(-centre * diagonal / clip)
-    share, start, told = _start(first[scale.terms :], rows=rows, scale=scale, sigma=sigma)
+    begun = first[scale.terms :]
+    if scale.counts:
+        beside = _counted(begun, rows=rows, scale=scale, sigma=sigma)
+    else:
+        beside = _start(begun, rows=rows, scale=scale, sigma=sigma)
     return WideTerms(
         rows=rows,
-        usable=bool(answered[0] > _FEWEST * noise) and told,
-        share=share,
-        start=start,
+        usable=bool(answered[0] > _FEWEST * noise) and beside.told,
+        share=beside.share,
+        start=beside.start,
         centre=centre,
         matrix=matrix,
         variance=variance,
         length=length,
         hazards=scale.hazards,
+        unit=beside.unit,
+        most=scale.edges[-1] - 1 if scale.counts else 0,
+        dispersion=beside.dispersion,
     )
 
 
-def _start(
-    answered: Floats, *, rows: float, scale: WideScale, sigma: float
-) -> tuple[float, Floats, bool]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """Where a model starts: as :class:`WideTerms`, and whether there are enough events."""
+
+    share: float
+    start: Floats
+    told: bool
+    unit: int = 0
+    dispersion: float = 1.0
+
+
+def _start(answered: Floats, *, rows: float, scale: WideScale, sigma: float) -> _Begun:
     """Return the share with the outcome, where to start, and whether there are enough events."""
     if not scale.hazards:
         having = float(answered[0]) / (scale.means * UNIT)
         share = float(np.clip(having / rows, _RAREST, 1 - _RAREST))
-        return share, np.array([math.log(share / (1 - share))]), True
+        return _Begun(share=share, start=np.array([math.log(share / (1 - share))]), told=True)
     unit = scale.totals * UNIT
     exits, noise = np.clip(answered / unit, -rows, 2 * rows), sigma / unit
     events, spent = events_by_interval(exits, edges=scale.edges, rows=rows, noise=noise)
     least = FEWEST * noise * math.sqrt(len(events))
     share = float(np.clip(events.sum() / rows, _RAREST, 1 - _RAREST))
-    return share, np.log(events / spent), bool(exits[1::2].sum() > least)
+    told = bool(exits[1::2].sum() > least)
+    return _Begun(share=share, start=np.log(events / spent), told=told)
+
+
+def _counted(answered: Floats, *, rows: float, scale: WideScale, sigma: float) -> _Begun:
+    """Return mean events, where to start, whether there are enough of them, and their unit.
+
+    The most events are those of the last neighbouring cells in which rows are told from none; noise
+    of cells of many events would else be all that is seen.
+    """
+    unit, edges = scale.totals * UNIT, np.array(scale.edges, dtype=np.float64)
+    cells, noise = np.clip(answered[1:] / unit, -rows, 2 * rows), sigma / unit
+    together = np.convolve(cells, np.ones(_TOGETHER))[_TOGETHER - 1 :]
+    least = max(_FEW * rows, _SURE * noise * math.sqrt(_TOGETHER))
+    last = int(np.max(np.flatnonzero(together > least), initial=0))
+    told = np.maximum(cells, 0.0) * (np.arange(len(cells)) <= last)
+    told[last] = max(float(together[last]), 1e-9)
+    middles, shares = (edges[:-1] + edges[1:] - 1) / 2, told / told.sum()
+    mean = float(shares @ middles)
+    spread = math.sqrt(float(shares @ (middles - mean) ** 2))
+    most = scale.edges[-1] - 1
+    of_one = max(1, min(round(spread), most))
+    share = float(np.clip(mean / of_one, _RAREST, _MOST_SHARE))
+    time = float(answered[0]) / (scale.means * UNIT * rows)
+    start = np.array([math.log(share / min(max(time, _LEAST_TIME), 1.0))])
+    return _Begun(
+        share=share,
+        start=start,
+        told=last > 0,
+        unit=of_one,
+        dispersion=max(1.0, spread**2 / max(mean, _RAREST)) / most,
+    )

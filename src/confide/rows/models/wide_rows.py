@@ -14,14 +14,16 @@ from confide.plans.rounds.link import mean_table, root_table
 from confide.plans.rounds.wide import AskClipped, AskMeans, AskRecalibration, AskSquares
 from confide.rows.models.exact_sums import weighted_sums
 from confide.rows.models.patient_weights import roots_up, rows_of_each, shrunk
-from confide.rows.models.person_time import FollowUp
+from confide.rows.models.person_time import FollowUp, Offsets
 from confide.rows.models.placed import placed_terms, scores_at, steps_at
-from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT
+from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, UNIT, Family
 from confide.tables.aggregates.wide_models.scale import (
     MOST_DEVIATION,
+    MOST_RESIDUAL,
     OFF_DIAGONAL,
     TIMES,
     WEIGHED,
+    WIDER,
     WideScale,
 )
 
@@ -38,13 +40,17 @@ class WideRows:
         patient: Ints,
         *,
         scale: WideScale,
-        time: FollowUp | None = None,
+        time: FollowUp | Offsets | None = None,
     ) -> None:
-        """Take in terms in 1/UNIT, outcomes in 1/RESIDUAL, each row's patient, and follow-up."""
+        """Take in terms in 1/UNIT, outcomes, each row's patient, and follow-up or person-time.
+
+        Outcomes are in 1/RESIDUAL, but of counts numbers of events.
+        """
         self.scale = scale
         self.__terms, self.__outcome, self.__patient = terms, outcome, patient
         self.__time = time
-        self.__tables = mean_table(scale.family), root_table(scale.family)
+        means = Family.HAZARD if scale.counts else scale.family  # the bound of events is no end
+        self.__tables = mean_table(means), root_table(scale.family)
         self.__placed: tuple[object, Floats, Ints] | None = None
 
     def __repr__(self) -> str:
@@ -64,20 +70,24 @@ class WideRows:
                 most = scale.squares_radius
                 found = wide_squares(self.__terms, patient, centre=centre, radius=most)
                 return tuple(scale.squares * each for each in found)
-            case AskClipped(at=place):
+            case AskClipped(at=place, unit=unit):
                 plain, norms = self._at(place)
-                residual, _ = self._outcomes(plain, place)
+                residual, _ = self._outcomes(plain, place, unit=unit)
                 found = clipped_gradient(plain, norms, residual, patient)
                 return tuple(TIMES * each for each in found)
-            case AskRecalibration(at=place, centre=centre, spread=spread):
+            case AskRecalibration(at=place, centre=centre, spread=spread, unit=unit):
                 plain, _ = self._at(place)
-                first = 0 if self.__time is None else self.__time.size
+                first = self.__time.size if isinstance(self.__time, FollowUp) else 0
                 score = scores_at(plain, place, first=first)
-                both = self._outcomes(plain, place)
-                turn, bend = turn_and_bend(score, *both, patient, centre=centre, spread=spread)
+                residual, v = self._outcomes(plain, place, unit=unit)
+                if scale.counts:
+                    residual = widened(residual)
+                turn, bend = turn_and_bend(
+                    score, residual, v, patient, centre=centre, spread=spread
+                )
                 return (
                     *(scale.turn * each for each in turn),
-                    *(scale.bend * each for each in bend),
+                    *(scale.bend * each for each in bend if not scale.counts),
                 )
             case _:
                 raise EngineError("The rows of a model have no answer to this.")
@@ -85,16 +95,33 @@ class WideRows:
     def _means(self) -> tuple[int, ...]:
         """Return means of the terms, with the outcome or, of hazards, exits beside them."""
         scale, patient = self.scale, self.__patient
-        if self.__time is None:
-            found = wide_means(self.__terms, self.__outcome, patient, radius=scale.radius)
-            return tuple(scale.means * each for each in found)
+        if not isinstance(self.__time, FollowUp):
+            beside = self.__outcome
+            if self.__time is not None:
+                beside = self.__time.shares() // (UNIT**2 // RESIDUAL)
+            found = wide_means(self.__terms, beside, patient, radius=scale.radius)
+            return (*(scale.means * each for each in found), *self._cells())
         found = _bounded_sums(self.__terms, patient, radius=scale.radius)
         exits = (scale.totals * UNIT * int(each) for each in self.__time.exits())
         return (*(scale.means * each for each in found), *exits)
 
-    def _outcomes(self, plain: Floats, place: Place) -> tuple[Ints, Ints]:
+    def _cells(self) -> tuple[int, ...]:
+        """Return rows of counts by cell, those of a patient 1/k each; nothing of others."""
+        scale = self.scale
+        if not scale.counts:
+            return ()
+        place = np.searchsorted(np.array(scale.edges[1:-1]), self.__outcome, side="right")
+        weights = UNIT // rows_of_each(self.__patient)
+        found = np.bincount(place, weights=weights, minlength=scale.cells)
+        return tuple(scale.totals * int(each) for each in found)
+
+    def _outcomes(self, plain: Floats, place: Place, *, unit: int) -> tuple[Ints, Ints]:
         """Return r and v of each row, in 1/RESIDUAL; of hazards v is what was lived through."""
         means, roots = self.__tables
+        if isinstance(self.__time, Offsets):
+            expected, most = means[steps_at(plain, place, self.__time)], MOST_RESIDUAL * RESIDUAL
+            residual = self.__outcome * RESIDUAL // unit - expected
+            return np.clip(residual, -most, most), expected
         if self.__time is None:
             steps = steps_at(plain, place)
             root = roots[steps]
@@ -155,6 +182,12 @@ def clipped_gradient(plain: Floats, norms: Ints, residual: Ints, patient: Ints) 
     """
     size = _sizes(np.abs(residual) * norms, patient, radius=UNIT * RESIDUAL)
     return weighted_sums(plain, _towards_zero(residual * WEIGHED, size))
+
+
+def widened(residual: Ints) -> Ints:
+    """Return r/WIDER of counts, cut at 1."""
+    wide = _towards_zero(residual, np.full_like(residual, WIDER))
+    return np.asarray(np.clip(wide, -RESIDUAL, RESIDUAL))
 
 
 def turn_and_bend(

@@ -89,6 +89,7 @@ class _Rows:
     Attributes:
         terms: x in 1/UNIT; shape (rows, d).
         outcome: In [0, 1] as 1/RESIDUAL; shape (rows,).
+        events: As they were counted; shape (rows,).
         patient: Number of each row's patient, from 0; shape (rows,).
         rank: Of the row among those of its patient, from 1; shape (rows,).
         beside: Person-time of counts, follow-up of hazards, classes.
@@ -97,6 +98,7 @@ class _Rows:
 
     terms: Floats
     outcome: Ints
+    events: Ints
     patient: Ints
     rank: Ints
     beside: Beside
@@ -125,6 +127,7 @@ class DescentRows:
         found = _Rows(
             terms=_terms(aggregate, columns, dataset=dataset),
             outcome=_outcome(aggregate, columns, dataset=dataset),
+            events=np.asarray(columns[f"e{len(aggregate.covariates)}"], dtype=np.int64),
             patient=patient,
             rank=np.asarray(columns["rk"], dtype=np.int64),
             beside=_beside(aggregate, columns, dataset=dataset),
@@ -162,8 +165,9 @@ class DescentRows:
         """Return the same rows, that answer as a model of many terms."""
         rows = self.__fitted
         scale = wide_scale_of(self.__aggregate, dataset=dataset)
-        time = rows.beside if isinstance(rows.beside, FollowUp) else None
-        return WideRows(rows.terms, rows.outcome, rows.patient, scale=scale, time=time)
+        time = rows.beside if isinstance(rows.beside, FollowUp | Offsets) else None
+        outcome = rows.events if scale.counts else rows.outcome
+        return WideRows(rows.terms, outcome, rows.patient, scale=scale, time=time)
 
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""
@@ -283,6 +287,7 @@ def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
     return _Rows(
         rows.terms[chosen],
         rows.outcome[chosen],
+        rows.events[chosen],
         rows.patient[chosen],
         rows.rank[chosen],
         None if rows.beside is None else rows.beside.where(chosen),

@@ -6,9 +6,21 @@ from confide.plans.contribution import PerPatient
 from confide.statistics.audited import CODED, Audited, Worst
 from confide.statistics.person_time.few_events import HazardFit
 from confide.statistics.person_time.hazard import HazardRegression
+from confide.statistics.person_time.poisson import PoissonRegression
 
 POISSON = Audited(
-    worst=Worst.LIKE_ANOTHER,
+    patients=(
+        PoissonRegression(
+            id="rates-of-few-events",
+            table="events",
+            events="amount",
+            covariates=("change", "whole"),
+            per_patient=PerPatient(rows=3),
+            method=HazardFit.WIDE,
+            expect=Fraction(1000),
+        ),
+    ),
+    worst=Worst.CORNER,
 )
 
 HAZARD = Audited(

@@ -17,7 +17,7 @@ _HOPELESS, _ENOUGH = 3.0, 6.0
 
 
 class HazardFit(Enum):
-    """How a hazard model is fitted."""
+    """How a model of hazards or counts is fitted."""
 
     AUTO = "auto"
     ROUNDS = "rounds"

@@ -12,6 +12,9 @@ bounds above zero; its logarithm is looked up.  ρ-zCDP; a patient is one contri
 than needed.  With the noise off it is maximum likelihood weighted by the covariates.  Intervals
 take the spread of what patients do add, so a variance above Poisson's widens them [Whi82].
 
+*Few events for their bound* are fitted as models of many terms are: residuals are clipped at a
+scale that noisy answers choose, and the fit predicts only (:mod:`confide.plans.rounds.wide`).
+
 References:
     [MN89] McCullagh, Nelder. Generalized linear models, 2nd ed., ch. 6. Chapman and Hall 1989.
         https://doi.org/10.1201/9780203753736
@@ -32,19 +35,24 @@ from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.descent import walk
+from confide.plans.rounds.answered import FoundModel, told
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted
+from confide.plans.rounds.model_fit import ModelFit
+from confide.plans.rounds.wide import TURN_OF_HAZARDS, few_events, width_ratio
 from confide.plans.simulation import Simulation
+from confide.privacy.measure import Measure
+from confide.statistics.person_time.few_events import HazardFit
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
 from confide.statistics.person_time.published_rates import published_rates
+from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
 
-MODEL = "model"
+MODEL, WIDE = "model", "wide"
 ROUNDS = 5
 
 
@@ -59,6 +67,8 @@ class PoissonRegression(Statistic):
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
+        method: Rounds; or the fit for few events, which predicts and has no intervals.  Of "auto"
+            public numbers choose once the budget is known.
     """
 
     events: str
@@ -67,6 +77,7 @@ class PoissonRegression(Statistic):
     per_patient: PerPatient = field(default_factory=PerPatient)
     expect_share: Fraction | None = None
     hold_out: Fraction = Fraction(0)
+    method: HazardFit = HazardFit.ROUNDS
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -88,14 +99,51 @@ class PoissonRegression(Statistic):
             outcome=named[self.events],
             family=Family.POISSON,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
-            rounds=ROUNDS,
+            rounds=WIDE_ROUNDS if self.method is HazardFit.WIDE else ROUNDS,
+            expected=self._expected(dataset),
             held_out=math.floor(self.hold_out * PARTS),
             exposure=None if self.time is None else named[self.time],
         )
 
+    def settled(self, amount: Fraction | None, *, dataset: Dataset) -> "PoissonRegression":
+        """Return the same, fitted as public numbers say that it ranks best; see :mod:`.wide`."""
+        if self.method is not HazardFit.AUTO:
+            return self
+        rounds = replace(self, method=HazardFit.ROUNDS)
+        if amount is None or self.expect is None or dataset.measure is not Measure.ZCDP:
+            return rounds
+        size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
+        if not few_events(self._bounded(), terms=size, mu=math.sqrt(2 * float(amount))):
+            return rounds
+        return replace(self, method=HazardFit.WIDE)
+
+    def _share(self) -> float:
+        return float(self.expect_share if self.expect_share is not None else Fraction(1, 10))
+
+    def _bounded(self) -> float:
+        """Return the public planning number of events of those who are fitted, over their bound."""
+        return float(self.expect or 0) * float(1 - self.hold_out) * self._share()
+
+    def _expected(self, dataset: Dataset) -> int:
+        if self.method is not HazardFit.WIDE:
+            return 0
+        if self.expect is None:
+            raise ContractError(
+                f"How far regression {self.id!r} goes by its fit for few events depends on the "
+                "number of events, and that of the data is not public.",
+                hint="Write expect: {count: 5000, share: 0.02}, the share being mean events over "
+                "their bound, from a public source or an earlier certificate.",
+            )
+        most = domain(resolve(self.events, table=self.table, dataset=dataset), dataset=dataset)
+        return max(1, math.floor(self._bounded() * most.upper))
+
+    @property
+    def _question(self) -> str:
+        return WIDE if self.method is HazardFit.WIDE else MODEL
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
-        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+        return (question(self._question, self.aggregate(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -111,15 +159,37 @@ class PoissonRegression(Statistic):
                 hint="Write expect: {count: 5000, share: 0.1}, the share being mean events over "
                 "their bound, from a public source or an earlier certificate.",
             )
-        share = float(self.expect_share if self.expect_share is not None else Fraction(1, 10))
-        return forecast_of(
-            float(self.expect) * float(1 - self.hold_out) * share,
-            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
-            scale=scale_of(self.aggregate(dataset), dataset=dataset),
-            level=float(level),
-            note=f"log rate ratio of one standard deviation of a covariate, for {self.expect} rows "
-            f"with {share:.0%} of their bound in events on average",
+        aggregate, share = self.aggregate(dataset), self._share()
+        squared = descent_sensitivity(aggregate, dataset=dataset).l2_squared
+        noise = math.sqrt(additive(mechanisms[self._question]).variance())
+        size, mu = len(terms(aggregate, dataset=dataset)) - 1, math.sqrt(squared) / noise
+        ratio, few = self._said(size, mu=mu), few_events(self._bounded(), terms=size, mu=mu)
+        if self.method is HazardFit.WIDE:
+            side = "below" if few else "not below"
+            raise ContractError(
+                f"Regression {self.id!r} is fitted as one of few events for their bound: {ratio}, "
+                f"{side} {TURN_OF_HAZARDS:g}; it predicts only, with no rate ratio and no interval."
+            )
+        note = (
+            f"log rate ratio of one standard deviation of a covariate, for {self.expect} rows "
+            f"with {share:.0%} of their bound in events on average"
         )
+        if few:
+            note += f"; for so few events ({ratio}) `method: wide` is expected to rank better"
+        return forecast_of(
+            self._bounded(),
+            noise=noise,
+            scale=scale_of(aggregate, dataset=dataset),
+            level=float(level),
+            note=note,
+        )
+
+    def _said(self, size: int, *, mu: float) -> str:
+        """Return the ratio by which the fit is chosen, with what it is made of."""
+        events = self._bounded()
+        ratio = width_ratio(events, terms=size, mu=mu)
+        of = "events over their bound × √(2ρ) / terms"
+        return f"{of} = {events:.0f} × {mu:.2g} / {size} = {ratio:.2g}"
 
     def estimate(
         self,
@@ -130,32 +200,38 @@ class PoissonRegression(Statistic):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return rate ratios, coefficients, those that predict, weights, and the evaluation."""
-        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
-        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
-        found = fitted(aggregate, answers, sigma=sigma, dataset=dataset)
-        found = self._per_unit(found, aggregate=aggregate, dataset=dataset)
+        aggregate, answers = self.aggregate(dataset), vector(noisy[self._question])
+        sigma = math.sqrt(additive(mechanisms[self._question]).variance())
+        found = told(aggregate, answers, sigma=sigma, dataset=dataset)
+        model = self._per_unit(found.model, aggregate=aggregate, dataset=dataset)
         say = Published(statistic=self.id, ratio="rate ratio", level=float(self.level))
         estimates = []
         for place, term in enumerate(terms(aggregate, dataset=dataset)):
             label = label_of(term, self.covariates, aggregate=aggregate, dataset=dataset)
             step = step_of(term, aggregate=aggregate, dataset=dataset)
-            estimates += say.of_term(found, place, key=(label,), step=step, slope=place > 0)
-        scale = scale_of(aggregate, dataset=dataset)
-        weights = say.weighed(found, width=1.96 * sigma / (scale.moments * UNIT**2))
-        if not scale.scored:
+            if aggregate.wide:
+                estimates.append(say.predicting_only(model, place, key=(label,), step=step))
+            else:
+                estimates += say.of_term(model, place, key=(label,), step=step, slope=place > 0)
+        weights = say.weighed(model, width=1.96 * found.noise)
+        if not found.scored:
             return (*estimates, weights)
-        held = self._held_out(answers, sigma=sigma, dataset=dataset, simulation=simulation)
+        held = self._held_out(found, answers, sigma=sigma, dataset=dataset, simulation=simulation)
         return (*estimates, weights, *held)
 
     def _held_out(
-        self, answers: Sequence[int], *, sigma: float, dataset: Dataset, simulation: Simulation
+        self,
+        model: FoundModel,
+        answers: Sequence[int],
+        *,
+        sigma: float,
+        dataset: Dataset,
+        simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return what held-out patients tell."""
         aggregate = self.aggregate(dataset)
-        scale = scale_of(aggregate, dataset=dataset)
-        walked = walk(aggregate, answers, sigma=sigma, dataset=dataset)
-        one = scale.scores * UNIT**2
-        sums = np.array(answers[-scale.scored :], dtype=np.float64).reshape(2, -1) / one
+        one = model.scores * UNIT**2
+        sums = np.array(answers[-model.scored :], dtype=np.float64).reshape(2, -1) / one
         found = evaluated_rates(
             Sums(
                 events=sums[0],
@@ -163,10 +239,10 @@ class PoissonRegression(Statistic):
                 noise=sigma / one,
                 dispersion=max(
                     1 / domain(aggregate.outcome, dataset=dataset).upper,
-                    dispersion(walked, scale=scale),
+                    model.dispersion,
                 ),
             ),
-            theta=walked.theta,
+            theta=model.theta,
             level=float(self.level),
             simulation=simulation,
         )

@@ -24,6 +24,7 @@ class PoissonRegressionSection(StatisticSection):
     time: str | None = None
     covariates: list[str]
     hold_out: Exact = Fraction(0)
+    method: Literal["auto", "rounds", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -34,6 +35,7 @@ class PoissonRegressionSection(StatisticSection):
             time=self.time,
             covariates=tuple(self.covariates),
             hold_out=self.hold_out,
+            method=HazardFit(self.method),
             expect_share=self.expect.share,
         )
 

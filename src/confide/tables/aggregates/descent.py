@@ -143,8 +143,8 @@ class DescentAggregate:
         calibrating: Thousandths of the patients, out of those held out, whose scores are counted
             apart; the others evaluate.
         subgroups: Categories by whose values those who evaluate are counted, column by column.
-        expected: Public number of rows that are fitted, or of events under ``HAZARD``, by which a
-            model of many terms goes as far as it does
+        expected: Public number of rows that are fitted, or of events under ``HAZARD`` and
+            ``POISSON``, by which a model of many terms goes as far as it does
             (:mod:`confide.tables.aggregates.wide_models.scale`); 0 of others.
     """
 
@@ -170,7 +170,7 @@ class DescentAggregate:
         fewest = 0 if self.family is Family.LOGISTIC else 1
         if self.expected and (self.family not in WIDE_FAMILIES or self.rounds != WIDE_ROUNDS):
             raise InvalidParameterError(
-                f"Expected a logistic or hazard model of many terms in {WIDE_ROUNDS} rounds."
+                f"Expected a logistic, hazard or Poisson model of many terms: {WIDE_ROUNDS} rounds."
             )
         if self.expected < 0:
             raise InvalidParameterError(f"Expected rows ≥ 0, got {self.expected}.")

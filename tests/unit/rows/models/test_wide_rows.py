@@ -152,8 +152,8 @@ def test_rows_answer_only_what_their_model_asks():
 
 
 @pytest.mark.parametrize(
-    "changed", [{"rounds": 5}, {"family": Family.POISSON}, {"expected": -1, "rounds": 5}]
+    "changed", [{"rounds": 5}, {"family": Family.MULTINOMIAL}, {"expected": -1, "rounds": 5}]
 )
-def test_a_model_of_many_terms_is_logistic_and_of_its_own_number_of_rounds(changed):
+def test_a_model_of_many_terms_is_not_of_classes_and_of_its_own_number_of_rounds(changed):
     with pytest.raises(InvalidParameterError, match="Expected"):
         replace(MANY, **changed)

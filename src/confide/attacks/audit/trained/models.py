@@ -232,18 +232,18 @@ def questions(
         return Place(whitening=whitening, coefficients=(*levels, *slopes))
 
     if rounds == WIDE_ROUNDS:
-        return _wide_questions(place(sure))
+        return _wide_questions(place(sure), unit=int(family is Family.POISSON))
     gradients = tuple(AskGradient(at=place(sure), round=number) for number in range(ROUNDS))
     if not rounds:
         return (AskMoments(),)
     return (AskMoments(), *gradients[:2], AskCurvature(at=place(steep)), *gradients[2:])
 
 
-def _wide_questions(sure: Place) -> tuple[WideAsk, ...]:
+def _wide_questions(sure: Place, *, unit: int) -> tuple[WideAsk, ...]:
     """Return those of a model of many terms: far from the canary, who scores as far as may be."""
-    look = AskRecalibration(at=sure, centre=-(2**40), spread=1)
+    look = AskRecalibration(at=sure, centre=-(2**40), spread=1, unit=unit)
     far = AskSquares(centre=(-UNIT,) * NUMBERS)
-    return (AskMeans(), far, *(AskClipped(at=sure) for _ in range(WIDE_ROUNDS)), look)
+    return (AskMeans(), far, *(AskClipped(at=sure, unit=unit) for _ in range(WIDE_ROUNDS)), look)
 
 
 def _flat(levels: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
@@ -343,7 +343,7 @@ def reach_check(family: Family, *, rounds: int = ROUNDS) -> AuditCheck:
 
 def _called(family: Family, rounds: int) -> str:
     if rounds == WIDE_ROUNDS:
-        of = "few events" if family is Family.HAZARD else "many terms"
+        of = "many terms" if family is Family.LOGISTIC else "few events"
         return f"{family.value} model of {of}"
     return f"{family.value} model in {'rounds' if rounds else 'one look'}"
 

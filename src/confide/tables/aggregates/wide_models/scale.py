@@ -20,6 +20,12 @@ by public intervals, reaches 1 (:mod:`confide.tables.aggregates.descent`).  Its 
 with S = ‖(1, x)‖, and with them come *totals*: exits by interval and outcome, one cell of many.
 Gradients and recalibration have r = (event before that) − Λ, and v = Λ.
 
+*Counts*, with y events in time E of at most U, have means Σ w·(1, x, E/U) with S = ‖(1, x, E/U)‖,
+and totals too: rows by public cell of y, each 1/k.  Residuals are in units of s events, a whole
+number in the question that those totals chose: r = y/s − exp(θᵀz)·E/U, cut to ±16, in gradients,
+where the clip is that of all others; and in recalibration r' = r/4 cut to ±1, of which Σ r'·q/k is
+all that is asked: noise would drown v, and events say what it is.
+
 *Lemma* (one patient added or removed).  By the triangle inequality the patient's part of the means
 is at most w·S ≤ R, of the squares R', of a gradient 1.  ‖q‖² ≤ 5 and |r| ≤ 1, and a mean over k
 rows is no longer than the longest: √5 for Σ r·q/k.  v ≤ 1/4, and the entries of v·qqᵀ with
@@ -29,6 +35,8 @@ out moves m scores by one and nothing else; the multiplier f of scores has m·f�
 *Hazards:* |r| ≤ 1 as Λ ≤ 1 and an event counts only if it came before Λ had reached 1, so gradients
 move by 1 and Σ r·q by √5 as above; totals, in units of 1 times a public number g, by g; v ≤ 1, so
 v·qqᵀ has a norm of at most 5.  Δ² = a²R² + g² + c²R'² + T·b² + 5e² + 25h².
+*Counts:* whatever s is, |r|·‖z‖ is what w bounds, so gradients move by 1, and |r'| ≤ 1; k parts of
+1/k in cells of totals have a norm of at most 1.  Δ² = a²R² + g² + c²R'² + T·b² + 5e².
 *Substitution:* squares of two patients have a non-negative inner product, so their part doubles;
 all else may oppose (products of recalibration by their rounding alone) and is fourfold; a patient
 replaced by one who is held out moves Δ² + m·f² ≤ 2Δ², and one held out by another 2m·f² ≤ 2Δ².  ∎
@@ -37,9 +45,10 @@ Later questions depend on earlier noisy answers alone: adaptive composition unde
 the joint vector costs [BS16, lem. 1.7].
 
 *Shares:* 5 % of Δ² go to means, 3 % to squares, 86 % to gradients, 6 % to recalibration, of which
-70 % to its gradient; of hazards 8 % to means, 7 % to squares, 5 % to totals, 74 % to gradients, and
-as much to recalibration.  R = √(2 + d/3), of hazards √(1 + d/3), is the root of the mean square of
-terms that are spread evenly over their bounds, R' = .375·R; d is the number of terms beside the
+70 % to its gradient; of hazards and counts 8 % to means, 7 % to squares, 5 % to totals, 74 % to
+gradients, and as much to recalibration, of counts all to its gradient.  R = √(2 + d/3), of hazards
+√(1 + d/3), is the root of the mean square of terms that are spread evenly over their bounds, R' =
+.375·R; d is the number of terms beside the
 intercept.
 
 *Numbers:* norms and sums of norms are rounded up, what is weighed towards zero, so whole numbers
@@ -62,6 +71,7 @@ from typing import TYPE_CHECKING, assert_never
 from confide.privacy.adjacency import Adjacency
 from confide.tables.aggregates.descent_scale import scored_cells
 from confide.tables.aggregates.descent_terms import RESIDUAL, UNIT, Family, terms
+from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 if TYPE_CHECKING:
@@ -80,6 +90,10 @@ OFF_DIAGONAL = 1448
 """√2 in 1/1024, rounded down."""
 MOST_DEVIATION = 2
 """Largest |s|."""
+MOST_RESIDUAL = 2**4
+"""Largest |r| of counts, in their unit, so that a product with 1 stays below 2⁶³."""
+WIDER = 2**2
+"""How much wider than their unit residuals of counts are in recalibration."""
 
 
 class Part(enum.Enum):
@@ -109,6 +123,13 @@ _SHARES: dict[Family, dict[Part, Fraction]] = {
         Part.TURN: Fraction(42, 1000),
         Part.BEND: Fraction(18, 1000),
     },
+    Family.POISSON: {
+        Part.MEANS: Fraction(80, 1000),
+        Part.SQUARES: Fraction(70, 1000),
+        Part.TOTALS: Fraction(50, 1000),
+        Part.GRADIENTS: Fraction(740, 1000),
+        Part.TURN: Fraction(60, 1000),
+    },
 }
 """Shares of Δ²."""
 WIDE_FAMILIES = frozenset(_SHARES)
@@ -123,15 +144,16 @@ class WideScale:
     Attributes:
         family: Law of the outcome.
         terms: Of a row, the intercept first; d + 1.
-        edges: Of the intervals of follow-up, from 0; none of logistic models.
-        expected: Public number of rows that are fitted; of hazards, of their events.
+        edges: Of the intervals of follow-up, from 0; of counts, fewest events of each cell, then
+            one more than their bound; none of logistic models.
+        expected: Public number of rows that are fitted; of hazards and counts, of their events.
         radius: R·UNIT.
         squares_radius: R'·UNIT.
         means: a.
         squares: c.
-        totals: g, of exits in 1/UNIT; 0 of logistic models.
+        totals: g, of exits or rows by cell in 1/UNIT; 0 of logistic models.
         turn: e, of Σ r·q.
-        bend: h, of Σ v·qqᵀ.
+        bend: h, of Σ v·qqᵀ; 0 of counts.
         scores: f, of scores; 0 where nobody is held out.
         scored: Number of scores.
         one: Δ² of a patient added or removed.
@@ -165,14 +187,21 @@ class WideScale:
         return self.family is Family.HAZARD
 
     @property
-    def exits(self) -> int:
-        """Cells of exits by interval and outcome, and of those who reached the end."""
-        return 2 * len(self.edges) - 1 if self.hazards else 0
+    def counts(self) -> bool:
+        """Whether events are counted."""
+        return self.family is Family.POISSON
+
+    @property
+    def cells(self) -> int:
+        """Cells of exits by interval and outcome, with those who reached the end; or of counts."""
+        if self.hazards:
+            return 2 * len(self.edges) - 1
+        return len(self.edges) - 1 if self.counts else 0
 
     @property
     def opening(self) -> int:
-        """Numbers of the first answer: 1, terms, then the outcome or exits."""
-        return self.terms + (self.exits if self.hazards else 1)
+        """Numbers of the first answer: 1, terms, then the outcome or time, then cells."""
+        return self.terms + (0 if self.hazards else 1) + self.cells
 
     @property
     def begun(self) -> int:
@@ -187,12 +216,21 @@ class WideScale:
     @property
     def fitted(self) -> int:
         """Numbers before scores."""
-        return self.descended + _CROSS + _CURVES
+        return self.descended + _CROSS + (0 if self.counts else _CURVES)
 
     @property
     def length(self) -> int:
         """Number of whole numbers answered in all."""
         return self.fitted + self.scored
+
+
+def _edges(aggregate: "DescentAggregate", *, dataset: Dataset) -> tuple[int, ...]:
+    """Return edges of follow-up; of counts 0 to 5, then two cells for twice as many."""
+    if aggregate.family is not Family.POISSON:
+        return aggregate.edges
+    most = domain(aggregate.outcome, dataset=dataset).upper
+    ends = (end for k in range(1, most.bit_length()) for end in (2**k, 3 * 2 ** (k - 1)))
+    return (0, 1, *(end + 1 for end in (1, *ends) if end < most), most + 1)
 
 
 def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideScale:
@@ -228,7 +266,7 @@ def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideSca
     return WideScale(
         family=family,
         terms=size,
-        edges=aggregate.edges,
+        edges=_edges(aggregate, dataset=dataset),
         expected=aggregate.expected,
         radius=radius,
         squares_radius=squares_radius,
