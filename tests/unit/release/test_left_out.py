@@ -19,6 +19,7 @@ from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.individual import individual_losses
 from confide.privacy.amount import NANO
 from confide.privacy.individual import FEMTO, CapWindow, PatientCap
+from confide.privacy.measure import Measure
 from confide.release.left_out import CapUse, _by_plan, refusal
 from confide.release.patients import may_leave_out
 from confide.release.verify.verify import verify
@@ -374,4 +375,4 @@ def test_a_release_may_leave_patients_out_while_one_that_did_is_open():
 
 
 def test_a_plan_that_cannot_be_read_charged_nobody_anything_that_is_known():
-    assert _by_plan("{}") == 0
+    assert _by_plan("{}", measure=Measure.PURE) == 0
