@@ -22,6 +22,12 @@ def _width(statistic: Quantiles, cells: Sequence[Cell], words: Words) -> Mapping
     return {"width": words.say(f"quantiles.width.{statistic.interval.value}")}
 
 
+def _least(statistic: Quantiles, cells: Sequence[Cell], words: Words) -> Mapping[str, str]:
+    """Return which differences are too small to be read."""
+    del cells
+    return {"least": words.say(f"quantiles.least.{statistic.interval.value}")}
+
+
 KIND = Kind(
     name="quantiles",
     spec=Quantiles,
@@ -29,7 +35,7 @@ KIND = Kind(
     bias="at most the width of a bin",
     title=_title,
     fit=_width,
-    unfit=_width,
+    unfit=_least,
     headline=medians,
     figure="confide.statistics.quantiles.figure:draw",
     subtitle="confide.statistics.quantiles.figure:subtitle",
