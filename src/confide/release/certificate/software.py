@@ -86,7 +86,7 @@ def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
         if item.is_dir() and item.name != "__pycache__":
             found += _sources(item, f"{prefix}{item.name}/")
         elif item.name.endswith(
-            (".py", ".sql", ".toml", ".css", ".jinja", ".yaml", ".csv", ".txt")
+            (".py", ".sql", ".toml", ".css", ".jinja", ".yaml", ".csv", ".txt", ".bib")
         ):
             found.append((f"{prefix}{item.name}", item.read_bytes()))
     return found
