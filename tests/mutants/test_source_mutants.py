@@ -397,8 +397,8 @@ def test_a_reader_that_tells_of_odd_bytes_before_it_knows_of_a_header_is_caught(
     def pieces(raw: bytes, **_: object) -> list[str]:
         return ["sex"] if sign in raw else []
 
-    def lines(path: Path) -> tuple[bytes, ...]:
-        return first(path)[:1] * 2
+    def lines(path: Path, **how: Any) -> tuple[bytes, ...]:
+        return first(path, **how)[:1] * 2
 
     monkeypatch.setattr(header, "_pieces", pieces)
     monkeypatch.setattr(header, "_first_lines", lines)
