@@ -35,7 +35,7 @@ def json_schema(name: str) -> dict[str, Any]:
 
     Example:
         >>> sorted(json_schema("study")["properties"])
-        ['cohorts', 'dataset', 'small-cells', 'spend', 'statistics', 'study']
+        ['cohorts', 'dataset', 'labels', 'small-cells', 'spend', 'statistics', 'study']
     """
     if name not in FILES:
         raise UnknownNameError("file", name, known=FILES)

@@ -91,7 +91,7 @@ def gaussian_delta_above(epsilon: float, *, mu: float) -> float:
 
     Example:
         >>> f"{gaussian_delta_above(1.0, mu=0.2358):.4g}"
-        '1e-06'
+        '9.24e-07'
     """
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     first = _upper(near) * (1 + _error(near, epsilon / mu, mu)) + _LEAST

@@ -117,7 +117,7 @@ def epsilon_of_release(uses: Iterable[NoiseUse], *, delta: Fraction, at_most: Fr
         ...     found = epsilon_of_release([use], delta=Fraction("1e-6"), at_most=Fraction(1))
         ...     print(f"{float(found):.4f}")
         0.9294
-        0.9275
+        0.9274
     """
     counts: Counter[NoiseUse] = Counter()
     for use in uses:
