@@ -73,6 +73,8 @@ OF_COLUMNS = {
     "outside": "drop",
     "names": "{a: b}",
 }
+OF_REPORTS = {"label"}
+"""No part of a plan: reports alone read it, whatever the kind."""
 COMMON = {"from", "kind", "missing", "source"}
 
 
@@ -84,9 +86,10 @@ def read(folder, *, value="any: v", column="kind: text"):
 
 def test_every_key_is_tried():
     kinds = {name.replace("-", "_") for name in VALUES}
-    assert kinds | {k.replace("-", "_") for k in OF_VALUES} == set(PerPatientSection.model_fields)
+    keys = kinds | OF_REPORTS | {k.replace("-", "_") for k in OF_VALUES}
+    assert keys == set(PerPatientSection.model_fields)
     named = {name.rstrip("_") for name in ColumnSection.model_fields}
-    assert OF_COLUMNS.keys() | COMMON == named
+    assert OF_COLUMNS.keys() | COMMON | OF_REPORTS | {"digits"} == named
 
 
 @pytest.mark.parametrize("kind", VALUES)

@@ -135,7 +135,7 @@ def test_a_mistake_in_a_list_names_the_id(tmp_path):
         (
             {"id": "a", "kind": "survival", "time": "age", "event": "diabetes"},
             "unknown key at statistic → event; missing: status, censored",
-            "Allowed: bins, by, censored",
+            "Allowed: at, bins, by, censored",
         ),
         (count(kind="histogram", by="sex"), "by: Input should be a valid list", "by: [a, b]"),
         (proportion(of="diabetes"), "of: expected a mapping of names", "of: {name: value}"),

@@ -8,6 +8,7 @@ from confide.errors import ContractError
 from confide.files.study import ask_from
 from confide.plans.pricing.calibrate_to_error import Within
 from confide.statistics import Characteristic, DataQuality, Summary, TableOne
+from confide.statistics.table_one.lines import FLAT
 from noisy_answers import dataset
 
 
@@ -29,10 +30,10 @@ def test_a_variable_is_a_name_or_says_how_it_is_shown_and_how_exact():
     assert isinstance(found, TableOne)
     assert found.by == ("sex",)
     assert found.variables == (
-        Characteristic(column="age_band"),
+        Characteristic(column="age_band", bins=FLAT),
         Characteristic(column="pressure", show=tuple(Summary), bins=16),
-        Characteristic(column="diabetes", within=Fraction(1, 50)),
-        Characteristic(column="bmi", within=Fraction(1, 2)),
+        Characteristic(column="diabetes", bins=FLAT, within=Fraction(1, 50)),
+        Characteristic(column="bmi", bins=FLAT, within=Fraction(1, 2)),
     )
 
 
