@@ -18,28 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
-from confide.errors import ContractError, UnboundedError, UnknownNameError
+from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, text_of
 from confide.learning.containers import cells
 from confide.learning.in_memory import OUTCOME, require_outcomes
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     TIME,
-    DPModel,
+    DPChosenModel,
     middles,
     of_quantity,
     values_of,
 )
-from confide.plans.plan import Plan
 from confide.privacy.exact import Number, exact
 from confide.release.site.seal import sealing
 from confide.statistics.person_time.few_events import HazardFit
-from confide.workspace import Workspace
 
 HAZARD_METHODS = tuple(each.value for each in HazardFit)
 
 
-class DPHazardRegression(DPModel):
+class DPHazardRegression(DPChosenModel):
     """Regression of a hazard under differential privacy, with the patient as privacy unit.
 
     Beside those of :class:`~.model.DPModel` there are the parameters:
@@ -61,6 +59,7 @@ class DPHazardRegression(DPModel):
         evaluation_: Harrell's C on held-out patients, by quantity.
     """
 
+    methods = HAZARD_METHODS
     _estimator_type = "survival"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -172,28 +171,6 @@ class DPHazardRegression(DPModel):
             "hold-out": self.hold_out,
             "method": self._method(),
         }
-
-    def _method(self) -> str:
-        """Return the method that is asked for: of "auto" without a number of patients, rounds."""
-        if self.method not in HAZARD_METHODS:
-            raise UnknownNameError("method", str(self.method), known=HAZARD_METHODS)
-        unknown = self.method == "auto" and self.expect_rows is None
-        return "rounds" if unknown else str(self.method)
-
-    def _plan(
-        self,
-        ws: Workspace,
-        features: tuple[Feature, ...],
-        *,
-        expect: dict[str, Number] | None = None,
-        changed: Mapping[str, Number] | None = None,
-    ) -> Plan:
-        """Return the plan, of the method that public numbers choose if they are to."""
-        rows, share = self.expect_rows, self.expect_share
-        public: dict[str, Number] | None = None
-        if rows is not None and self._method() in ("auto", "wide"):
-            public = {"count": rows} | ({} if share is None else {"share": share})
-        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the hazards moved from the middle of the bounds to 0."""

@@ -17,26 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
-from confide.errors import ContractError, UnknownNameError
+from confide.errors import ContractError
 from confide.learning.columns import Bounds, Feature, labels_of
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
-    DPModel,
+    DPChosenModel,
     middles,
     of_quantity,
     values_of,
 )
-from confide.plans.plan import Plan
 from confide.privacy.exact import Number, exact
 from confide.release.site.seal import sealing
-from confide.workspace import Workspace
 
 METHODS = ("auto", "rounds", "one-shot", "wide")
 EVALUATED = ("auc", "calibration slope", "calibration intercept", "brier score")
 
 
-class DPLogisticRegression(DPModel):
+class DPLogisticRegression(DPChosenModel):
     """Logistic regression under differential privacy, with the patient as privacy unit.
 
     Beside those of :class:`~.model.DPModel` there are the parameters:
@@ -60,6 +58,7 @@ class DPLogisticRegression(DPModel):
             classes, of each against the rest.
     """
 
+    methods = METHODS
     _estimator_type = "classifier"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -161,26 +160,8 @@ class DPLogisticRegression(DPModel):
             )
         return {"outcome": OUTCOME, **held}
 
-    def _method(self) -> str:
-        """Return the method that is asked for: of "auto" without a number of rows, rounds."""
-        if self.method not in METHODS:
-            raise UnknownNameError("method", str(self.method), known=METHODS)
-        unknown = self.method == "auto" and self.expect_rows is None
-        return "rounds" if unknown else str(self.method)
-
-    def _plan(
-        self,
-        ws: Workspace,
-        features: tuple[Feature, ...],
-        *,
-        expect: dict[str, Number] | None = None,
-        changed: Mapping[str, Number] | None = None,
-    ) -> Plan:
-        """Return the plan, of the method that public numbers choose if they are to."""
-        rows = self.expect_rows
-        asked = not self._several and rows is not None and self._method() in ("auto", "wide")
-        public: dict[str, Number] | None = {"count": rows} if asked and rows is not None else None
-        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
+    def _public(self) -> dict[str, Number] | None:
+        return None if self._several else super()._public()
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

@@ -9,13 +9,13 @@ rows, which tells nothing to whoever lacks the folder's key.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
-from confide.errors import ContractError
+from confide.errors import ContractError, UnknownNameError
 from confide.learning.columns import (
     Feature,
     encoded,
@@ -168,26 +168,6 @@ class DPModel(Estimator):
             spec["expect"] = expect
         return ws.plan(spec, epsilon=self.epsilon)
 
-    def _chosen_plan(
-        self,
-        ws: Workspace,
-        features: tuple[Feature, ...],
-        *,
-        public: dict[str, Number] | None,
-        expect: dict[str, Number] | None,
-        changed: Mapping[str, Number] | None,
-    ) -> Plan:
-        """Return the plan of the method that public numbers choose, and keep which that is.
-
-        A fit in rounds does not depend on them, so its plan does not hold them.
-        """
-        plan = DPModel._plan(self, ws, features, expect=expect or public, changed=changed)
-        (measurement,) = plan.measurements
-        self.method_ = _TAKEN.get(measurement.name, "rounds")
-        if public is None or expect is not None or self.method_ == "wide":
-            return plan
-        return DPModel._plan(self, ws, features, changed={"method": self.method_})
-
     def _terms(self, table: Any) -> Floats:
         """Return the terms of rows; shape (rows, terms).
 
@@ -226,3 +206,49 @@ def middles(features: Sequence[Feature]) -> Floats:
     for feature in features:
         found += [0.0] * (len(feature.labels) - 1) if feature.labels else [feature.middle]
     return np.asarray(found)
+
+
+class DPChosenModel(DPModel):
+    """A model of whose fits public numbers choose one, where ``method`` is "auto".
+
+    Attributes:
+        method_: The method that was taken.
+    """
+
+    methods: ClassVar[tuple[str, ...]]
+    method: str
+    expect_rows: Number | None
+
+    def _method(self) -> str:
+        """Return the method that is asked for: of "auto" without a number of patients, rounds."""
+        if self.method not in self.methods:
+            raise UnknownNameError("method", str(self.method), known=self.methods)
+        unknown = self.method == "auto" and self.expect_rows is None
+        return "rounds" if unknown else str(self.method)
+
+    def _public(self) -> dict[str, Number] | None:
+        """Return the public numbers by which a fit is chosen and goes; None where it needs none."""
+        if self.expect_rows is None or self._method() not in ("auto", "wide"):
+            return None
+        share = getattr(self, "expect_share", None)
+        return {"count": self.expect_rows} | ({} if share is None else {"share": share})
+
+    def _plan(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        expect: dict[str, Number] | None = None,
+        changed: Mapping[str, Number] | None = None,
+    ) -> Plan:
+        """Return the plan of the method that public numbers choose, and keep which that is.
+
+        A fit in rounds does not depend on them, so its plan does not hold them.
+        """
+        public = self._public()
+        plan = super()._plan(ws, features, expect=expect or public, changed=changed)
+        (measurement,) = plan.measurements
+        self.method_ = _TAKEN.get(measurement.name, "rounds")
+        if public is None or expect is not None or self.method_ == "wide":
+            return plan
+        return super()._plan(ws, features, changed={"method": self.method_})

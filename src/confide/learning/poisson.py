@@ -15,25 +15,23 @@ from typing import Any, Self
 import numpy as np
 
 from confide.arrays import Floats
-from confide.errors import ContractError, UnboundedError, UnknownNameError
+from confide.errors import ContractError, UnboundedError
 from confide.learning.columns import Bounds, Feature, declared
 from confide.learning.hazard import HAZARD_METHODS
 from confide.learning.in_memory import OUTCOME, column_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     TIME,
-    DPModel,
+    DPChosenModel,
     middles,
     of_quantity,
     values_of,
 )
-from confide.plans.plan import Plan
 from confide.privacy.exact import Number
 from confide.release.site.seal import sealing
-from confide.workspace import Workspace
 
 
-class DPPoissonRegression(DPModel):
+class DPPoissonRegression(DPChosenModel):
     """Poisson regression under differential privacy, with the patient as privacy unit.
 
     Beside those of :class:`~.model.DPModel` there are the parameters:
@@ -53,6 +51,7 @@ class DPPoissonRegression(DPModel):
         method_: The method that was taken.
     """
 
+    methods = HAZARD_METHODS
     _estimator_type = "regressor"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -152,28 +151,6 @@ class DPPoissonRegression(DPModel):
     def _asked(self) -> dict[str, Any]:
         time = {} if self.exposure is None else {"time": TIME}
         return {"events": OUTCOME, "method": self._method(), **time}
-
-    def _method(self) -> str:
-        """Return the method that is asked for: of "auto" without a number of patients, rounds."""
-        if self.method not in HAZARD_METHODS:
-            raise UnknownNameError("method", str(self.method), known=HAZARD_METHODS)
-        unknown = self.method == "auto" and self.expect_rows is None
-        return "rounds" if unknown else str(self.method)
-
-    def _plan(
-        self,
-        ws: Workspace,
-        features: tuple[Feature, ...],
-        *,
-        expect: dict[str, Number] | None = None,
-        changed: Mapping[str, Number] | None = None,
-    ) -> Plan:
-        """Return the plan, of the method that public numbers choose if they are to."""
-        rows, share = self.expect_rows, self.expect_share
-        public: dict[str, Number] | None = None
-        if rows is not None and self._method() in ("auto", "wide"):
-            public = {"count": rows} | ({} if share is None else {"share": share})
-        return self._chosen_plan(ws, features, public=public, expect=expect, changed=changed)
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

@@ -10,8 +10,14 @@ tell alike; where a few tell most, more is kept.
 import math
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
-from confide.plans.rounds.wide import TURN_OF_HAZARDS
+from confide.errors import ContractError
+from confide.plans.rounds.wide import TURN_OF_HAZARDS, few_events
+from confide.privacy.measure import Measure
+from confide.tables.aggregates.descent import DescentAggregate
+from confide.tables.aggregates.descent_terms import terms
+from confide.tables.schema import Dataset
 
 _HOPELESS, _ENOUGH = 3.0, 6.0
 
@@ -22,6 +28,33 @@ class HazardFit(Enum):
     AUTO = "auto"
     ROUNDS = "rounds"
     WIDE = "wide"
+
+
+def chosen_fit(
+    aggregate: DescentAggregate, *, events: float | None, amount: Fraction | None, dataset: Dataset
+) -> HazardFit:
+    """Return the fit that public numbers choose for a model; see :mod:`confide.plans.rounds.wide`.
+
+    Args:
+        aggregate: What is asked of the rows, in rounds.
+        events: Public planning number of those who are fitted; None where nobody said.
+        amount: What the model may spend; None where it names an error, which an interval keeps.
+        dataset: Public facts.
+    """
+    if amount is None or events is None or dataset.measure is not Measure.ZCDP:
+        return HazardFit.ROUNDS
+    size = len(terms(aggregate, dataset=dataset)) - 1
+    few = few_events(events, terms=size, mu=math.sqrt(2 * float(amount)))
+    return HazardFit.WIDE if few else HazardFit.ROUNDS
+
+
+def events_unknown(name: str, *, example: str) -> ContractError:
+    """Return the refusal of a fit for few events where no number of events is public."""
+    return ContractError(
+        f"How far regression {name!r} goes by its fit for few events depends on the number of "
+        "events, and that of the data is not public.",
+        hint=f"Write expect: {example}, from a public source or an earlier certificate.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,9 +52,13 @@ from confide.plans.rounds.model_fit import ModelFit
 from confide.plans.rounds.score_bins import ALIKE
 from confide.plans.rounds.wide import few_events
 from confide.plans.simulation import Simulation
-from confide.privacy.measure import Measure
 from confide.statistics.person_time.concordance import held_out_concordance
-from confide.statistics.person_time.few_events import HazardFit, PlannedEvents
+from confide.statistics.person_time.few_events import (
+    HazardFit,
+    PlannedEvents,
+    chosen_fit,
+    events_unknown,
+)
 from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
 from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
@@ -155,12 +159,10 @@ class HazardRegression(Statistic):
         if self.method is not HazardFit.AUTO:
             return self
         rounds = replace(self, method=HazardFit.ROUNDS)
-        if amount is None or self.expect is None or dataset.measure is not Measure.ZCDP:
-            return rounds
-        size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
-        if not few_events(self._events(), terms=size, mu=math.sqrt(2 * float(amount))):
-            return rounds
-        return replace(self, method=HazardFit.WIDE)
+        events = None if self.expect is None else self._events()
+        asked = rounds.aggregate(dataset)
+        chosen = chosen_fit(asked, events=events, amount=amount, dataset=dataset)
+        return replace(self, method=chosen)
 
     def _events(self) -> float:
         """Return the public planning number of events of those who are fitted."""
@@ -173,12 +175,7 @@ class HazardRegression(Statistic):
         if self.method is not HazardFit.WIDE:
             return 0
         if self.expect is None:
-            raise ContractError(
-                f"How far regression {self.id!r} goes by its fit for few events depends on the "
-                "number of events, and that of the data is not public.",
-                hint="Write expect: {count: 800, share: 0.3}, from a public source or an earlier "
-                "certificate.",
-            )
+            raise events_unknown(self.id, example="{count: 800, share: 0.3}")
         return max(1, math.floor(self._events()))
 
     @property

@@ -40,8 +40,7 @@ from confide.plans.rounds.model_estimates import Published, forecast_of, label_o
 from confide.plans.rounds.model_fit import ModelFit
 from confide.plans.rounds.wide import TURN_OF_HAZARDS, few_events, width_ratio
 from confide.plans.simulation import Simulation
-from confide.privacy.measure import Measure
-from confide.statistics.person_time.few_events import HazardFit
+from confide.statistics.person_time.few_events import HazardFit, chosen_fit, events_unknown
 from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
 from confide.statistics.person_time.published_rates import published_rates
 from confide.tables.aggregates.check_descent import descent_sensitivity
@@ -110,12 +109,10 @@ class PoissonRegression(Statistic):
         if self.method is not HazardFit.AUTO:
             return self
         rounds = replace(self, method=HazardFit.ROUNDS)
-        if amount is None or self.expect is None or dataset.measure is not Measure.ZCDP:
-            return rounds
-        size = len(terms(rounds.aggregate(dataset), dataset=dataset)) - 1
-        if not few_events(self._bounded(), terms=size, mu=math.sqrt(2 * float(amount))):
-            return rounds
-        return replace(self, method=HazardFit.WIDE)
+        events = None if self.expect is None else self._bounded()
+        asked = rounds.aggregate(dataset)
+        chosen = chosen_fit(asked, events=events, amount=amount, dataset=dataset)
+        return replace(self, method=chosen)
 
     def _share(self) -> float:
         return float(self.expect_share if self.expect_share is not None else Fraction(1, 10))
@@ -128,12 +125,8 @@ class PoissonRegression(Statistic):
         if self.method is not HazardFit.WIDE:
             return 0
         if self.expect is None:
-            raise ContractError(
-                f"How far regression {self.id!r} goes by its fit for few events depends on the "
-                "number of events, and that of the data is not public.",
-                hint="Write expect: {count: 5000, share: 0.02}, the share being mean events over "
-                "their bound, from a public source or an earlier certificate.",
-            )
+            example = "{count: 5000, share: 0.02}, the share being mean events over their bound"
+            raise events_unknown(self.id, example=example)
         most = domain(resolve(self.events, table=self.table, dataset=dataset), dataset=dataset)
         return max(1, math.floor(self._bounded() * most.upper))
 
