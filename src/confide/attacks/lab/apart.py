@@ -1,0 +1,54 @@
+"""Where the lab may write: a place of the steward's, apart from every release.
+
+A folder is a release's if it, or a folder around it, holds a certificate; links are followed first.
+A folder of lab results has mode 0700 and its files 0600, their names say whose they are, and none
+is written over.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from confide.errors import ContractError
+from confide.regular_file import create_durable
+from confide.report.pages.folder import CERTIFICATE
+
+PREFIX = "STEWARD-ONLY-"
+_WORKSPACE = ".confide"
+
+
+def require_apart(out: Path) -> None:
+    """Refuse a place in a release, in a workspace's own folder, or with anything in it.
+
+    Raises:
+        ContractError: If it is one.
+    """
+    real = out.resolve()
+    for folder in (real, *real.parents):
+        if (folder / CERTIFICATE).exists():
+            raise ContractError(
+                f"{out.name} lies in a release, and what the lab finds is exact.",
+                hint="Name a folder apart from releases with --out.",
+            )
+        if folder.name == _WORKSPACE:
+            raise ContractError(
+                f"{out.name} lies in the folder of a ledger.", hint="Name another with --out."
+            )
+    if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
+        raise ContractError(
+            f"{out.name} exists already.", hint="Name a new or empty folder with --out."
+        )
+
+
+def write_apart(files: Mapping[str, bytes], *, out: Path) -> tuple[Path, ...]:
+    """Write files whose names say that they are the steward's; returns their paths.
+
+    Raises:
+        ContractError: If the place is not apart.
+    """
+    require_apart(out)
+    out.mkdir(parents=True, exist_ok=True)
+    out.chmod(0o700)
+    paths = tuple(out / f"{PREFIX}{name}" for name in files)
+    for path, content in zip(paths, files.values(), strict=True):
+        create_durable(path, content)
+    return paths

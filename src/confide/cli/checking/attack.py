@@ -1,0 +1,74 @@
+"""``confide attack``: what textbook attacks do to a table, and what differential privacy leaves."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+if TYPE_CHECKING:
+    from confide.service.checking.attack import LabResults
+
+FAILED = 6
+PLACE = Path("steward-only-attack")
+
+
+def attack(  # noqa: PLR0913 - what a steward says of a table
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="linkage, homogeneity, background, intersection, differencing, tracker, "
+            "averaging, reconstruction, membership, gradient; or all."
+        ),
+    ] = "all",
+    *,
+    table_path: Annotated[
+        Path, typer.Option("--table", help="Your own table: a CSV file, a line a patient.")
+    ],
+    quasi: Annotated[
+        str, typer.Option(help="Columns that others know of a patient, such as age,sex,zip.")
+    ],
+    sensitive: Annotated[str, typer.Option(help="Column that they want to know.")],
+    k: Annotated[
+        int, typer.Option("--k", help="Of k-anonymous tables, and of the smallest exact count.")
+    ] = 5,
+    epsilon: Annotated[str, typer.Option(help="Of each answer with differential privacy.")] = "1",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A new folder, apart from releases.")
+    ] = PLACE,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show on your own table why masking and k-anonymity are not enough.
+
+    What comes out is exact: for the steward's eyes only.  Opens no ledger and charges nothing.
+    """
+    from confide.service.checking.attack import attack_table
+
+    output = Output(json=as_json, quiet=quiet)
+    with output.stages({}) as progress:
+        found = attack_table(
+            name,
+            table_path,
+            quasi=[column for column in quasi.split(",") if column],
+            sensitive=sensitive,
+            k=k,
+            epsilon=epsilon,
+            out=out,
+            progress=progress,
+        )
+    output.note(f"{found.for_whom} Written to {out}: {', '.join(found.files)}.")
+    output.result("attack", found, show=lambda: _show(found))
+    if not all(each.holds for each in found.attacks):
+        raise typer.Exit(FAILED)
+
+
+def _show(found: "LabResults") -> None:
+    say(found.for_whom, style="bold")
+    promised, exposed = found.tables
+    table(promised.columns, promised.rows, title=promised.title, right=range(1, 7))
+    table(exposed.columns, exposed.rows, title=exposed.title, right=range(1, 6))
+    for each in found.attacks:
+        for remark in each.remarks:
+            say(f"{each.attack}: {remark}")
