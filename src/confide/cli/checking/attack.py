@@ -51,7 +51,7 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
         found = attack_table(
             name,
             table_path,
-            quasi=[column for column in quasi.split(",") if column],
+            quasi=[column.strip() for column in quasi.split(",") if column.strip()],
             sensitive=sensitive,
             k=k,
             epsilon=epsilon,
