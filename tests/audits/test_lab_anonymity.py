@@ -43,6 +43,14 @@ def test_k_l_and_t_are_those_of_another_program(of, k, distinct, entropy, t):
     assert found.unique == 0
 
 
+@pytest.mark.parametrize("cells", [1, 13, 50])
+def test_classes_are_measured_some_at_a_time(cells, monkeypatch):
+    tables = [_coarse(of) for of in (lambda line: line[3], lambda line: line[0])]
+    whole = [anonymity(table.groups(), table.sensitive) for table in tables]
+    monkeypatch.setattr("confide.attacks.lab.anonymity._CELLS", cells)
+    assert [anonymity(table.groups(), table.sensitive) for table in tables] == whole
+
+
 def test_t_closeness_of_salaries_is_that_of_the_paper():
     """Li et al. 2007, sec. 4.1: {3k, 4k, 5k} is at .375 from nine salaries, {6k, 8k, 11k} at .167."""
     thousands = [3, 4, 5, 6, 8, 11, 7, 9, 10]

@@ -90,6 +90,14 @@ def test_exact_counts_of_large_sets_expose_whoever_is_alone(name):
     assert plain(name, targets=50).patients == 50
 
 
+@pytest.mark.parametrize("name", ["differencing", "tracker"])
+def test_a_measured_value_is_found_by_halves(name):
+    lines = [(*line[:3], f"{100 + place / 10}") for place, line in enumerate(rows())]
+    found = plain(name, lines=lines, targets=400)
+    assert found.exposed >= 0.9 * _alone(lines)
+    assert found.wrong == 0
+
+
 def test_without_a_padding_there_is_no_tracker():
     lines = [("30", "F", "1", "flu"), ("30", "F", "1", "HIV")] * 20
     found = plain("tracker", lines=lines)

@@ -21,12 +21,17 @@ References:
         ICDE 2007. https://doi.org/10.1109/ICDE.2007.367856
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.attacks.lab.own_table import Coded
+
+_CELLS = 10**6
+"""Counts of classes and values that are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,31 +70,50 @@ def anonymity(classes: Ints, sensitive: Coded) -> Anonymity:
         >>> found.k, found.l_distinct, found.t
         (2, 1, 0.25)
     """
-    counts = counts_by_class(classes, sensitive)
-    sizes = counts.sum(axis=1)
-    shares = counts / sizes[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -np.where(counts > 0, shares * np.log(shares), 0.0).sum(axis=1)
+    sizes = np.bincount(classes)
+    whole = np.bincount(sensitive.codes, minlength=len(sensitive.labels)) / len(classes)
+    entropy, t = math.inf, 0.0
+    for counts in _blocks(classes, sensitive):
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        logs = np.log(shares, where=counts > 0, out=np.zeros_like(shares))
+        entropy = min(entropy, float(-(shares * logs).sum(axis=1).max()))
+        t = max(t, _distance(shares, whole, ordered=sensitive.ordered))
     return Anonymity(
         classes=len(sizes),
         k=int(sizes.min()),
         unique=int((sizes == 1).sum()),
-        l_distinct=int((counts > 0).sum(axis=1).min()),
-        l_entropy=float(np.exp(entropy.min())),
-        t=float(_distance(shares, counts.sum(axis=0) / counts.sum(), ordered=sensitive.ordered)),
+        l_distinct=int(distinct_by_class(classes, sensitive.codes).min()),
+        l_entropy=math.exp(entropy),
+        t=t,
     )
 
 
-def counts_by_class(classes: Ints, sensitive: Coded) -> Ints:
-    """Return how many patients of each class have each value; shape (classes, values)."""
+def distinct_by_class(classes: Ints, codes: Ints) -> Ints:
+    """Return how many values of the sensitive column each class holds; shape (classes,).
+
+    Example:
+        >>> distinct_by_class(np.array([0, 0, 1]), np.array([7, 7, 3])).tolist()
+        [1, 1]
+    """
+    width = int(codes.max()) + 1
+    return np.asarray(np.bincount(np.unique(classes * width + codes) // width), dtype=np.int64)
+
+
+def _blocks(classes: Ints, sensitive: Coded) -> Iterator[Ints]:
+    """Yield how many patients of some classes have each value; shape (classes, values)."""
     values = len(sensitive.labels)
-    cells = np.bincount(
-        classes * values + sensitive.codes, minlength=values * (int(classes.max()) + 1)
-    )
-    return np.asarray(cells.reshape(-1, values), dtype=np.int64)
+    order = np.argsort(classes, kind="stable")
+    starts = np.concatenate([[0], np.bincount(classes).cumsum()])
+    step = max(1, _CELLS // values)
+    for first in range(0, len(starts) - 1, step):
+        last = min(first + step, len(starts) - 1)
+        rows = order[starts[first] : starts[last]]
+        cells = (classes[rows] - first) * values + sensitive.codes[rows]
+        yield np.bincount(cells, minlength=values * (last - first)).reshape(-1, values)
 
 
 def _distance(shares: Floats, whole: Floats, *, ordered: bool) -> float:
+    """Return the largest earth mover's distance of some classes from the table."""
     apart = shares - whole
     if not ordered:
         return float(np.abs(apart).sum(axis=1).max() / 2)

@@ -1,7 +1,7 @@
 """Differencing and trackers: exact counts, of sets that are not too small, add up to one patient.
 
-A desk answers how many patients are in a set and have a condition.  To protect them it refuses sets
-of fewer than k patients.
+A desk answers how many patients are in a set and have one of some conditions.  To protect them it
+refuses sets of fewer than k patients.  The attacker halves the conditions until one is left.
 
 - *Differencing.* Everybody, and everybody but those who look like the patient: the difference is
   the patient.  Both sets are large.
@@ -95,31 +95,44 @@ def _track(settings: LabSettings) -> UnprotectedResult:
 def _concluded(
     settings: LabSettings, *, told: Callable[[Verdicts, Verdicts], int]
 ) -> UnprotectedResult:
-    """Ask value by value, the most frequent first, until one counts all who look like a target."""
-    table = settings.table
+    """Halve the values until one is left that all who look like a target have."""
+    table, exposed, wrong = settings.table, 0, 0
     groups, codes = table.groups(), table.sensitive.codes
-    values = np.argsort(-np.bincount(codes), kind="stable")
-    having = {int(value): codes == value for value in values}
-    exposed = wrong = 0
     who = settings.drawn()
     for target in who:
-        alike = groups == groups[target]
-        for value in values:
-            try:
-                found = told(alike, having[int(value)])
-            except _SetTooSmallError:
-                continue
-            if found == int(alike.sum()):
-                exposed += int(value == codes[target])
-                wrong += int(value != codes[target])
-            if found:
-                break
+        found = _halved(groups == groups[target], codes, told=told)
+        exposed += int(found == codes[target])
+        wrong += int(found is not None and found != codes[target])
     return UnprotectedResult(
         exposed=exposed,
         wrong=wrong,
         patients=len(who),
         knowing_others=games_about_counts(settings),
     )
+
+
+def _halved(
+    alike: Verdicts, codes: Ints, *, told: Callable[[Verdicts, Verdicts], int]
+) -> int | None:
+    """Return the value that all of some patients have; None where they differ, or it is not told.
+
+    Where the desk refuses a set of values it may tell of all others.
+    """
+    low, high = 0, int(codes.max())
+    try:
+        size = told(alike, np.ones(len(codes), dtype=bool))
+        while low < high:
+            middle = (low + high) // 2
+            try:
+                below = told(alike, codes <= middle)
+            except _SetTooSmallError:
+                below = size - told(alike, codes > middle)
+            if below not in {0, size}:
+                return None
+            low, high = (low, middle) if below else (middle + 1, high)
+    except _SetTooSmallError:
+        return None
+    return low
 
 
 def _padding(known: Ints, *, k: int) -> Verdicts | None:
@@ -163,9 +176,10 @@ DIFFERENCING = LabAttack(
     name="differencing",
     title="The difference of two large counts is one patient",
     knows="the quasi-identifiers of one patient",
-    does="asks of everybody with a condition, and of everybody but those who look like the patient",
+    does="asks of everybody with one of half of the conditions, and of everybody but those who "
+    "look like the patient; then of half of that half, and so on",
     unprotected="exact counts, refused for fewer than k patients",
-    private="the same two counts with noise; together they cost ε",
+    private="two such counts with noise; together they cost ε",
     source="Denning 1982; Dwork and Roth 2014",
     attack=_difference,
     defend=partial(_defend, signs=(1, -1), holding=1),
@@ -175,9 +189,9 @@ TRACKER = LabAttack(
     name="tracker",
     title="Counts that are neither small nor large still add up to one patient",
     knows="the quasi-identifiers of one patient, and a condition that splits the patients",
-    does="pads the question with half of the patients, and subtracts the padding",
+    does="pads the same questions with half of the patients, and subtracts the padding",
     unprotected="exact counts, refused for fewer than k patients and for all but fewer than k",
-    private="the same four counts with noise; together they cost ε",
+    private="four such counts with noise; together they cost ε",
     source="Denning, Denning and Schwartz 1979",
     attack=_track,
     defend=partial(_defend, signs=(1, 1, -1, -1), holding=3),

@@ -13,7 +13,7 @@ References:
 
 from functools import partial
 
-from confide.attacks.lab.anonymity import counts_by_class
+from confide.attacks.lab.anonymity import distinct_by_class
 from confide.attacks.lab.attack import (
     LabAttack,
     LabSettings,
@@ -32,8 +32,7 @@ def _attack(settings: LabSettings, *, ruled_out: int) -> UnprotectedResult:
     diversity = min(_DIVERSE, len(table.sensitive.labels)) if ruled_out else 1
     codes = table.sensitive.codes
     classes = mondrian(table.known(), codes, k=settings.k, l=diversity)
-    counts = counts_by_class(classes, table.sensitive)
-    values = (counts > 0).sum(axis=1)
+    values = distinct_by_class(classes, codes)
     exposed = int((values[classes] <= 1 + ruled_out).sum())
     return UnprotectedResult(
         exposed=exposed,

@@ -15,7 +15,6 @@ References:
 import numpy as np
 
 from confide.arrays import Ints
-from confide.attacks.lab.anonymity import counts_by_class
 from confide.attacks.lab.attack import (
     LabAttack,
     LabSettings,
@@ -23,9 +22,7 @@ from confide.attacks.lab.attack import (
     defend_counts,
     games_about_counts,
 )
-from confide.attacks.lab.coin_game import Verdicts
 from confide.attacks.lab.mondrian import mondrian
-from confide.attacks.lab.own_table import Coded
 
 _DIVERSE = 2
 _MEASURED = "Each table alone exposes {first} and {second} of them."
@@ -34,32 +31,37 @@ _MEASURED = "Each table alone exposes {first} and {second} of them."
 def _attack(settings: LabSettings) -> UnprotectedResult:
     table = settings.table
     parts = (settings.entropy.octets(table.patients) & 3).astype(int)
-    both = np.flatnonzero(parts > 1)  # half of all; a quarter is in one table alone, and a quarter
+    both = np.flatnonzero(
+        parts > 1
+    ).tolist()  # half of all; a quarter is in one table alone, and a quarter
     homes = [np.flatnonzero(parts != place) for place in (0, 1)]
     sets = [_values_of(settings, home, first=place) for place, home in enumerate(homes)]
-    seen = [held[np.searchsorted(home, both)] for home, held in zip(homes, sets, strict=True)]
-    together = seen[0] & seen[1]
-    own = table.sensitive.codes[both]
-    certain = together.sum(axis=1) == 1
-    right = certain & together[np.arange(len(both)), own]
-    alone = [int((each.sum(axis=1) == 1).sum()) for each in seen]
+    own, exposed, wrong = table.sensitive.codes, 0, 0
+    for patient in both:
+        left = sets[0][patient] & sets[1][patient]
+        if len(left) == 1:
+            exposed += int(own[patient]) in left
+            wrong += int(own[patient]) not in left
+    alone = [sum(len(each[patient]) == 1 for patient in both) for each in sets]
     return UnprotectedResult(
-        exposed=int(right.sum()),
-        wrong=int((certain & ~right).sum()),
+        exposed=exposed,
+        wrong=wrong,
         patients=len(both),
         knowing_others=games_about_counts(settings, answers=2),
         remark=_MEASURED.format(first=alone[0], second=alone[1]),
     )
 
 
-def _values_of(settings: LabSettings, rows: Ints, *, first: int) -> Verdicts:
-    """Return which values the class of each patient of a table holds; shape (rows, values)."""
+def _values_of(settings: LabSettings, rows: Ints, *, first: int) -> dict[int, set[int]]:
+    """Return the values that the class of each patient of a table holds, by patient."""
     table = settings.table
     codes = table.sensitive.codes[rows]
     diversity = min(_DIVERSE, len(np.unique(codes)))
     classes = mondrian(table.known()[rows], codes, k=settings.k, l=diversity, first=first)
-    sensitive = Coded(codes=codes, labels=table.sensitive.labels, ordered=table.sensitive.ordered)
-    return np.asarray(counts_by_class(classes, sensitive)[classes] > 0)
+    held: dict[int, set[int]] = {}
+    for home, value in zip(classes.tolist(), codes.tolist(), strict=True):
+        held.setdefault(home, set()).add(value)
+    return {row: held[home] for row, home in zip(rows.tolist(), classes.tolist(), strict=True)}
 
 
 INTERSECTION = LabAttack(

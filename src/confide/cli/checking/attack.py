@@ -58,7 +58,7 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
             out=out,
             progress=progress,
         )
-    output.note(f"{found.for_whom} Written to {out}: {', '.join(found.files)}.")
+    output.note(f"{found.for_whom} Written to {out}: {found.files[0]}, pictures and numbers.")
     output.result("attack", found, show=lambda: _show(found))
     if not all(each.holds for each in found.attacks):
         raise typer.Exit(FAILED)

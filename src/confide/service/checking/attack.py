@@ -270,7 +270,7 @@ def _exposed(attacked: Sequence[AttackedTable]) -> TextTable:
             f"{each.exposed:,}",
             f"{each.patients:,}",
             "" if each.knowing_others is None else f"{100 * each.knowing_others:.0f} %",
-            f"{100 * each.private_share:.1f} %",
+            f"{100 * max(0.0, each.private_share):.1f} %",
             f"{100 * each.bound:.1f} %",
             "✓" if each.holds else "✗",
         )
