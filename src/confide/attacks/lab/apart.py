@@ -22,8 +22,7 @@ def require_apart(out: Path) -> None:
     Raises:
         ContractError: If it is one.
     """
-    real = out.resolve()
-    for folder in (real, *real.parents):
+    for folder in around(out):
         if (folder / CERTIFICATE).exists():
             raise ContractError(
                 f"{out.name} lies in a release, and what the lab finds is exact.",
@@ -37,6 +36,12 @@ def require_apart(out: Path) -> None:
         raise ContractError(
             f"{out.name} exists already.", hint="Name a new or empty folder with --out."
         )
+
+
+def around(place: Path) -> tuple[Path, ...]:
+    """Return a folder and all around it, where links lead."""
+    real = place.resolve()
+    return (real, *real.parents)
 
 
 def write_apart(files: Mapping[str, bytes], *, out: Path) -> tuple[Path, ...]:

@@ -42,6 +42,17 @@ def updates(known: Ints, outcome: Ints) -> Floats:
     return (1 / 2 - outcome)[:, None] * _features(known)
 
 
+def clipped_updates(each: Floats) -> Ints:
+    """Return updates of norm at most 1 on a grid of 2⁻²⁰, rounded towards zero; of the same shape.
+
+    Example:
+        >>> (clipped_updates(np.array([[3.0, 4.0], [0.5, 0.0]])) / 2**20).round(3).tolist()
+        [[0.6, 0.8], [0.5, 0.0]]
+    """
+    length = np.maximum(1, np.linalg.norm(each, axis=1, keepdims=True))
+    return np.trunc(each / length * _GRID).astype(np.int64)
+
+
 def inverted(update: Floats) -> tuple[Floats, Ints]:
     """Return features and outcome of each update of one patient.
 
@@ -85,8 +96,7 @@ def _defend(settings: LabSettings) -> PrivateResult:
     noise = DiscreteGaussian.calibrate(loss, l2_squared=_GRID**2)
     who = np.asarray([entropy.below(len(known)) for _ in range(settings.games)])
     each = updates(known[who], outcome[who])
-    length = np.maximum(1, np.linalg.norm(each, axis=1, keepdims=True))
-    clipped = np.trunc(each / length * _GRID).astype(np.int64)
+    clipped = clipped_updates(each)
     coins = coin_tosses(settings.games, entropy=entropy)
     sent = noise.randomize((coins[:, None] * clipped).ravel(), entropy=entropy)
     noisy = sent.reshape(clipped.shape) / _GRID
