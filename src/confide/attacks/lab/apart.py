@@ -12,7 +12,7 @@ from confide.errors import ContractError
 from confide.regular_file import create_durable
 from confide.report.pages.folder import CERTIFICATE
 
-PREFIX = "STEWARD-ONLY-"
+PREFIX, EXAMPLE_PREFIX = "STEWARD-ONLY-", "EXAMPLE-"
 _WORKSPACE = ".confide"
 
 
@@ -44,8 +44,8 @@ def around(place: Path) -> tuple[Path, ...]:
     return (real, *real.parents)
 
 
-def write_apart(files: Mapping[str, bytes], *, out: Path) -> tuple[Path, ...]:
-    """Write files whose names say that they are the steward's; returns their paths.
+def write_apart(files: Mapping[str, bytes], *, out: Path) -> None:
+    """Write files that this user alone may read, by the names that say whose they are.
 
     Raises:
         ContractError: If the place is not apart.
@@ -53,7 +53,5 @@ def write_apart(files: Mapping[str, bytes], *, out: Path) -> tuple[Path, ...]:
     require_apart(out)
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
-    paths = tuple(out / f"{PREFIX}{name}" for name in files)
-    for path, content in zip(paths, files.values(), strict=True):
-        create_durable(path, content)
-    return paths
+    for name, content in files.items():
+        create_durable(out / name, content)

@@ -9,13 +9,19 @@ from confide.drawing.charts.marks import Frame, dots, threshold_line, titled
 from confide.drawing.charts.vega import Chart
 from confide.drawing.numbers import fixed
 
-_WHOSE = "STEWARD ONLY, exact: "
+_WHOSE, _MADE_UP = "STEWARD ONLY, exact: ", "Made-up patients: "
 _THIS, _BARE = "without protection", "the same, knowing all others"
 _PRIVATE, _GAME = "with privacy, knowing all others", "with differential privacy"
 
 
-def attack_chart(found: AttackFound, *, epsilon: str) -> Chart:
-    """Return bars of the share exposed, in per cent, with a line at the bound."""
+def attack_chart(found: AttackFound, *, epsilon: str, made_up: bool) -> Chart:
+    """Return bars of the share exposed, in per cent, with a line at the bound.
+
+    Args:
+        found: What is drawn.
+        epsilon: Of the private answer.
+        made_up: Whether the patients are; else the picture says whose it is.
+    """
     plain, private = found.plain, found.private
     exposed = plain.exposed / plain.patients
     rows = [_row(_THIS, exposed, exposed, exposed)]
@@ -28,7 +34,7 @@ def attack_chart(found: AttackFound, *, epsilon: str) -> Chart:
     drawn = dots(rows, frame=frame) + threshold_line(
         100 * private.bound, text=f"no attack exposes more at ε = {epsilon}: {bound} %"
     )
-    subtitle = f"{_WHOSE}{found.attack.unprotected}"
+    subtitle = f"{_MADE_UP if made_up else _WHOSE}{found.attack.unprotected}"
     return titled(drawn, title=found.attack.title, subtitle=subtitle)
 
 

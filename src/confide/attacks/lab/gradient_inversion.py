@@ -50,7 +50,7 @@ def clipped_updates(each: Floats) -> Ints:
         [[0.6, 0.8], [0.5, 0.0]]
     """
     length = np.maximum(1, np.linalg.norm(each, axis=1, keepdims=True))
-    return np.trunc(each / length * _GRID).astype(np.int64)
+    return np.asarray(np.trunc(each / length * _GRID), dtype=np.int64)
 
 
 def inverted(update: Floats) -> tuple[Floats, Ints]:

@@ -17,6 +17,11 @@ from confide.drawing.numbers import clean, epsilon_text, fixed
 from confide.report.pages.document import document
 
 STEWARD_ONLY = "For the steward's eyes only: exact numbers of patients. Not a release."
+MADE_UP = "Made-up patients: this may be shown to anybody."
+_WHY_MADE_UP = (
+    "Nobody is in this table: its patients were drawn by coins. A table of your own is attacked by "
+    "the same code, and what comes out of that is for its steward alone."
+)
 _WHY = (
     "Nothing on this page has differential privacy, but for the answers that say so. It was made "
     "from the table itself, charged to no ledger, and must not leave the steward: publish none of "
@@ -36,6 +41,11 @@ _FLUKE = (
 )
 
 
+def for_whom(found: LabFindings) -> str:
+    """Return whose eyes what was found is for, in one sentence."""
+    return MADE_UP if found.settings.table.made_up else STEWARD_ONLY
+
+
 def lab_page(found: LabFindings, *, drawn: Sequence[Drawing], title: str) -> str:
     """Return the whole HTML document.
 
@@ -45,9 +55,13 @@ def lab_page(found: LabFindings, *, drawn: Sequence[Drawing], title: str) -> str
         title: Of the table.
     """
     settings = found.settings
-    epsilon = epsilon_text(settings.epsilon)
+    epsilon, whose, made_up = (
+        epsilon_text(settings.epsilon),
+        for_whom(found),
+        settings.table.made_up,
+    )
     sections = [
-        _section(each, drawing=drawing, name=f"a{place}", epsilon=epsilon)
+        _section(each, drawing=drawing, name=f"a{place}", epsilon=epsilon, whose=whose)
         for place, (each, drawing) in enumerate(zip(found.found, drawn, strict=True))
     ]
     facts = (
@@ -61,21 +75,27 @@ def lab_page(found: LabFindings, *, drawn: Sequence[Drawing], title: str) -> str
         "div",
         tag(
             "header",
-            tag("p", STEWARD_ONLY, class_="kicker"),
+            tag("p", whose, class_="kicker"),
             tag("h1", isolated(clean(f"Attacks on {title}", most=160))),
             tag("dl", [_fact(key, value) for key, value in facts], class_="facts"),
         ),
-        tag("section", tag("p", _WHY, class_="flag"), tag("p", _SHARE), class_="card"),
+        tag(
+            "section",
+            tag("p", _WHY_MADE_UP if made_up else _WHY, class_="flag"),
+            tag("p", _SHARE),
+            class_="card",
+        ),
         tag(
             "main",
             _anonymity(found),
             sections,
             tag("p", _FLUKE.format(errors=int(TOO_FAR_ABOVE), anew=ANEW), class_="note"),
         ),
-        tag("footer", tag("p", STEWARD_ONLY)),
+        tag("footer", tag("p", whose)),
         class_="sheet",
     )
-    return document(body, title=f"STEWARD ONLY: attacks on {clean(title)}", language="en")
+    lead = "" if made_up else "STEWARD ONLY: "
+    return document(body, title=f"{lead}attacks on {clean(title)}", language="en")
 
 
 def _fact(key: str, value: str) -> Html:
@@ -92,7 +112,7 @@ def _anonymity(found: LabFindings) -> Html:
         "section",
         tag("h2", "What the table promises by itself", id="anonymity"),
         rows_of_texts(head, rows, numbers=range(1, len(head)), class_="table shown"),
-        tag("p", STEWARD_ONLY, class_="note"),
+        tag("p", for_whom(found), class_="note"),
         aria_labelledby="anonymity",
     )
 
@@ -117,7 +137,7 @@ def headline_of(found: AttackFound, *, epsilon: str) -> str:
     )
 
 
-def _section(found: AttackFound, *, drawing: Drawing, name: str, epsilon: str) -> Html:
+def _section(found: AttackFound, *, drawing: Drawing, name: str, epsilon: str, whose: str) -> Html:
     attack, plain, private = found.attack, found.plain, found.private
     said = headline_of(found, epsilon=epsilon)
     error = fixed(100 * private.found.standard_error, decimals=1)
@@ -145,6 +165,6 @@ def _section(found: AttackFound, *, drawing: Drawing, name: str, epsilon: str) -
         ),
         tag("ul", [tag("li", tag("b", f"{key}: "), text) for key, text in points]),
         [tag("p", remark) for remark in remarks],
-        tag("p", measured, " ", STEWARD_ONLY, class_="note"),
+        tag("p", measured, " ", whose, class_="note"),
         aria_labelledby=name,
     )

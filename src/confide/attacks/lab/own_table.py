@@ -41,11 +41,13 @@ class OwnTable:
         quasi: Quasi-identifiers, by name: what others know of a patient.
         sensitive: What they want to know.
         sensitive_name: Its column.
+        made_up: Whether the patients are, so that anybody may see what comes out.
     """
 
     quasi: Mapping[str, Coded]
     sensitive: Coded
     sensitive_name: str
+    made_up: bool = False
 
     @property
     def patients(self) -> int:

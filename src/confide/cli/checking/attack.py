@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from confide.service.checking.attack import LabResults
 
 FAILED = 6
-PLACE = Path("steward-only-attack")
+PLACE, EXAMPLE_PLACE = Path("steward-only-attack"), Path("attack-example")
 
 
 def attack(  # noqa: PLR0913 - what a steward says of a table
@@ -24,28 +24,42 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
     ] = "all",
     *,
     table_path: Annotated[
-        Path, typer.Option("--table", help="Your own table: a CSV file, a line a patient.")
-    ],
+        Path | None, typer.Option("--table", help="Your own table: a CSV file, a line a patient.")
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Made-up patients instead, to be shown to anybody.")
+    ] = False,
     quasi: Annotated[
         str, typer.Option(help="Columns that others know of a patient, such as age,sex,zip.")
-    ],
-    sensitive: Annotated[str, typer.Option(help="Column that they want to know.")],
+    ] = "",
+    sensitive: Annotated[str, typer.Option(help="Column that they want to know.")] = "",
     k: Annotated[
         int, typer.Option("--k", help="Of k-anonymous tables, and of the smallest exact count.")
     ] = 5,
     epsilon: Annotated[str, typer.Option(help="Of each answer with differential privacy.")] = "1",
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="A new folder, apart from releases.")
-    ] = PLACE,
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help=f"A new folder, apart from releases. [default: {PLACE} or {EXAMPLE_PLACE}]",
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Show on your own table why masking and k-anonymity are not enough.
 
-    What comes out is exact: for the steward's eyes only.  Opens no ledger and charges nothing.
+    What comes out of a table is exact: for the steward's eyes only.  Opens no ledger and charges
+    nothing.
     """
     from confide.service.checking.attack import attack_table
 
+    if example == (table_path is not None) or (example and (quasi or sensitive)):
+        raise typer.BadParameter(
+            "Expected --table with --quasi and --sensitive, or --example without them."
+        )
+    out = out or (EXAMPLE_PLACE if example else PLACE)
     output = Output(json=as_json, quiet=quiet)
     with output.stages({}) as progress:
         found = attack_table(

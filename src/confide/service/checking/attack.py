@@ -108,7 +108,7 @@ class LabResults:
 
 def attack_table(
     name: str,
-    table: Path,
+    table: Path | None,
     *,
     quasi: Sequence[str],
     sensitive: str,
@@ -123,7 +123,7 @@ def attack_table(
 
     Args:
         name: Of an attack, or "all".
-        table: A CSV file, a line a patient.
+        table: A CSV file, a line a patient; made-up patients when None.
         quasi: Columns that others know of a patient.
         sensitive: Column that they want to know.
         k: Of k-anonymous tables, and the fewest patients of an exact count.
@@ -137,26 +137,29 @@ def attack_table(
     """
     from confide.attacks.lab.apart import require_apart, write_apart
     from confide.attacks.lab.attack import LabSettings
+    from confide.attacks.lab.example_table import example_table
     from confide.attacks.lab.own_table import read_own_table
     from confide.attacks.lab.run import GAMES, TARGETS, chosen_attacks, run_lab
     from confide.attacks.lab.system_coins import system_coins
 
     attacks, amount = chosen_attacks(name), _amount(epsilon)
     require_apart(out)
+    coins = system_coins()
+    rows = (
+        example_table(entropy=coins)
+        if table is None
+        else read_own_table(table, quasi=quasi, sensitive=sensitive)
+    )
     settings = LabSettings(
-        table=read_own_table(table, quasi=quasi, sensitive=sensitive),
-        k=k,
-        epsilon=amount,
-        games=GAMES,
-        targets=TARGETS,
-        entropy=system_coins(),
+        table=rows, k=k, epsilon=amount, games=GAMES, targets=TARGETS, entropy=coins
     )
     found = run_lab(settings, attacks=attacks, progress=progress)
-    stem = f"attack-{name}"
-    files = _drawn(found, title=table.name, stem=stem)
-    made = _results(found, table=table.name, files=(*files, f"{stem}.json"))
+    called = "made-up patients" if table is None else table.name
+    files = _drawn(found, title=called, name=name)
+    numbers = f"{_prefix(found)}attack-{name}.json"
+    made = _results(found, table=called, files=(*files, numbers))
     text = json.dumps({"schema": SCHEMA, **dump(made)}, ensure_ascii=False, indent=2)
-    write_apart(files | {f"{stem}.json": f"{text}\n".encode()}, out=out)
+    write_apart(files | {numbers: f"{text}\n".encode()}, out=out)
     return made
 
 
@@ -173,25 +176,32 @@ def _amount(epsilon: str) -> Fraction:
     return amount
 
 
-def _drawn(found: "LabFindings", *, title: str, stem: str) -> dict[str, bytes]:
+def _prefix(found: "LabFindings") -> str:
+    """Return what every name of a file begins with."""
+    from confide.attacks.lab.apart import EXAMPLE_PREFIX, PREFIX
+
+    return EXAMPLE_PREFIX if found.settings.table.made_up else PREFIX
+
+
+def _drawn(found: "LabFindings", *, title: str, name: str) -> dict[str, bytes]:
     """Return the page, and a picture of each attack."""
     from confide.attacks.lab.figure import attack_chart
     from confide.attacks.lab.lab_page import lab_page
     from confide.drawing.charts.render import draw
     from confide.drawing.numbers import epsilon_text
 
-    epsilon = epsilon_text(found.settings.epsilon)
-    drawn = [draw(attack_chart(each, epsilon=epsilon)) for each in found.found]
-    files = {f"{stem}.html": lab_page(found, drawn=drawn, title=title).encode()}
+    settings, prefix = found.settings, _prefix(found)
+    epsilon, made_up = epsilon_text(settings.epsilon), settings.table.made_up
+    drawn = [draw(attack_chart(each, epsilon=epsilon, made_up=made_up)) for each in found.found]
+    files = {f"{prefix}attack-{name}.html": lab_page(found, drawn=drawn, title=title).encode()}
     for each, drawing in zip(found.found, drawn, strict=True):
-        files |= {f"{each.attack.name}.svg": drawing.svg.encode()}
-        files |= {f"{each.attack.name}.png": drawing.png}
+        files |= {f"{prefix}{each.attack.name}.svg": drawing.svg.encode()}
+        files |= {f"{prefix}{each.attack.name}.png": drawing.png}
     return files
 
 
 def _results(found: "LabFindings", *, table: str, files: tuple[str, ...]) -> LabResults:
-    from confide.attacks.lab.apart import PREFIX
-    from confide.attacks.lab.lab_page import STEWARD_ONLY
+    from confide.attacks.lab.lab_page import for_whom
 
     settings = found.settings
     promised = (
@@ -200,7 +210,7 @@ def _results(found: "LabFindings", *, table: str, files: tuple[str, ...]) -> Lab
     )
     attacked = tuple(_attacked(each, epsilon=settings.epsilon) for each in found.found)
     return LabResults(
-        for_whom=STEWARD_ONLY,
+        for_whom=for_whom(found),
         table=table,
         patients=settings.table.patients,
         quasi=tuple(settings.table.quasi),
@@ -208,7 +218,7 @@ def _results(found: "LabFindings", *, table: str, files: tuple[str, ...]) -> Lab
         epsilon=str(settings.epsilon),
         anonymity=promised,
         attacks=attacked,
-        files=tuple(f"{PREFIX}{name}" for name in files),
+        files=files,
         tables=(_promises(promised), _exposed(attacked)),
     )
 

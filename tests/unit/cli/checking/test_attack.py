@@ -63,6 +63,31 @@ def test_the_page_says_beside_every_number_whose_it_is_and_shows_no_patient(tabl
         assert value not in page
 
 
+def test_made_up_patients_may_be_shown_to_anybody(tmp_path):
+    ran = confide("attack", "intersection", "--example", "--json")
+    assert ran.code == 0
+    assert "shown to anybody" in ran.json["for-whom"]
+    assert ran.json["attacks"][0]["exposed"] > 50
+    names = {path.name for path in (tmp_path / "attack-example").iterdir()}
+    assert all(name.startswith("EXAMPLE-") for name in names)
+    for name in ("EXAMPLE-attack-intersection.html", "EXAMPLE-intersection.svg"):
+        text = (tmp_path / "attack-example" / name).read_text("utf-8")
+        assert "STEWARD ONLY" not in text
+        assert EXACT not in text
+        assert "Made-up patients" in text
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--example", "--table", "ward.csv"), ("--example", "--quasi", "age")]
+)
+def test_either_a_table_is_attacked_or_the_example(words, table, tmp_path):
+    before = _files(tmp_path)
+    ran = confide("attack", "linkage", *words)
+    assert ran.code == 2
+    assert "--example" in ran.err
+    assert _files(tmp_path) == before
+
+
 def test_only_the_steward_may_read_what_was_written(table, tmp_path):
     before = os.umask(0)
     try:
