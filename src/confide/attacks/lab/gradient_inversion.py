@@ -111,7 +111,7 @@ def _defend(settings: LabSettings) -> PrivateResult:
     )
 
 
-GRADIENT = LabAttack(
+GRADIENT_INVERSION = LabAttack(
     name="gradient",
     title="The update of one patient is the patient's record",
     knows="the model that was sent out",

@@ -17,7 +17,7 @@ from confide.drawing.numbers import clean, epsilon_text, fixed
 from confide.report.pages.document import document
 
 STEWARD_ONLY = "For the steward's eyes only: exact numbers of patients. Not a release."
-MADE_UP = "Made-up patients: this may be shown to anybody."
+SHOWN_TO_ANYBODY = "Made-up patients: this may be shown to anybody."
 _WHY_MADE_UP = (
     "Nobody is in this table: its patients were drawn by coins. A table of your own is attacked by "
     "the same code, and what comes out of that is for its steward alone."
@@ -43,7 +43,7 @@ _FLUKE = (
 
 def for_whom(found: LabFindings) -> str:
     """Return whose eyes what was found is for, in one sentence."""
-    return MADE_UP if found.settings.table.made_up else STEWARD_ONLY
+    return SHOWN_TO_ANYBODY if found.settings.table.made_up else STEWARD_ONLY
 
 
 def lab_page(found: LabFindings, *, drawn: Sequence[Drawing], title: str) -> str:

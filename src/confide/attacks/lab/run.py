@@ -7,7 +7,7 @@ from confide.attacks.lab.anonymity import Anonymity, anonymity
 from confide.attacks.lab.attack import LabAttack, LabSettings, PrivateResult, UnprotectedResult
 from confide.attacks.lab.averaging import AVERAGING
 from confide.attacks.lab.exact_counts import DIFFERENCING, TRACKER
-from confide.attacks.lab.gradient_inversion import GRADIENT
+from confide.attacks.lab.gradient_inversion import GRADIENT_INVERSION
 from confide.attacks.lab.group_frequencies import MEMBERSHIP
 from confide.attacks.lab.homogeneity import BACKGROUND, HOMOGENEITY
 from confide.attacks.lab.intersection import INTERSECTION
@@ -26,7 +26,7 @@ LAB_ATTACKS = (
     AVERAGING,
     RECONSTRUCTION,
     MEMBERSHIP,
-    GRADIENT,
+    GRADIENT_INVERSION,
 )
 EVERY_ATTACK = "all"
 GAMES, TARGETS = 10_000, 200
