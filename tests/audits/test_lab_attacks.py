@@ -12,7 +12,7 @@ from confide.attacks.lab.gradient_inversion import inverted, updates
 from confide.attacks.lab.mondrian import mondrian
 from confide.attacks.lab.reconstruction import nearest_shares
 from confide.attacks.lab.run import LAB_ATTACKS, chosen_attacks, run_lab
-from confide.errors import ContractError, UnknownNameError
+from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.odds import concentrated_advantage
 from lab_world import lab, rows
@@ -198,6 +198,7 @@ def test_a_share_that_passes_its_bound_by_chance_is_measured_anew(monkeypatch):
 
 
 def test_attacks_are_chosen_by_name():
+    _of("reconstruction")
     assert chosen_attacks("all") == LAB_ATTACKS
     with pytest.raises(UnknownNameError, match="homogeneity"):
         chosen_attacks("homogenity")
@@ -210,9 +211,9 @@ def test_k_is_from_two_to_half_of_the_patients(k):
 
 
 def test_reconstruction_says_which_extra_it_needs(monkeypatch):
-    from confide.attacks.lab import reconstruction
-    from confide.errors import MissingExtraError
-
-    monkeypatch.setattr(reconstruction, "find_spec", lambda _: None)
+    monkeypatch.setattr("confide.attacks.lab.attack.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="accounting"):
-        BY_NAME["reconstruction"].attack(lab())
+        chosen_attacks("reconstruction")
+    assert [each.name for each in chosen_attacks("all")] == [
+        each.name for each in LAB_ATTACKS if each.name != "reconstruction"
+    ]

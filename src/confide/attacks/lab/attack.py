@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -106,6 +107,7 @@ class LabAttack:
         source: Where it is described.
         attack: Does it to the unprotected release.
         defend: Does it to the private one.
+        needs: A library that not every installation has; "" for none.
     """
 
     name: str
@@ -117,6 +119,12 @@ class LabAttack:
     source: str
     attack: Callable[[LabSettings], UnprotectedResult]
     defend: Callable[[LabSettings], PrivateResult]
+    needs: str = ""
+
+    @property
+    def can_run(self) -> bool:
+        """Whether what it needs is installed."""
+        return not self.needs or find_spec(self.needs) is not None
 
 
 PURE_LAW = "tanh(ε/2), for any attack and any knowledge"

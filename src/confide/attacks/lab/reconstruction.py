@@ -14,7 +14,6 @@ References:
 """
 
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from confide.attacks.lab.attack import (
     UnprotectedResult,
 )
 from confide.attacks.lab.coin_game import Verdicts, coin_tosses, share_of
-from confide.errors import MissingExtraError
 from confide.noise.discrete_laplace import DiscreteLaplace
 
 MOST_PATIENTS, COUNTS_EACH = 64, 4
@@ -75,16 +73,7 @@ def nearest_shares(sets: Ints, answers: Floats) -> Floats:
     Args:
         sets: 0 or 1; shape (counts, patients).
         answers: Shape (counts,).
-
-    Raises:
-        MissingExtraError: Without scipy.
-
-    Example:
-        >>> nearest_shares(np.array([[1, 1], [1, 0], [0, 1]]), np.array([1.0, 1.0, 0.0])).tolist()
-        [1.0, 0.0]
     """
-    if find_spec("scipy") is None:
-        raise MissingExtraError("scipy", extra="accounting")
     from scipy.optimize import linprog
 
     m, n = sets.shape
@@ -110,4 +99,5 @@ RECONSTRUCTION = LabAttack(
     source="Dinur and Nissim 2003",
     attack=_attack,
     defend=_defend,
+    needs="scipy",
 )

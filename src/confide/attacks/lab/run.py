@@ -14,7 +14,7 @@ from confide.attacks.lab.intersection import INTERSECTION
 from confide.attacks.lab.linkage import LINKAGE
 from confide.attacks.lab.mondrian import mondrian
 from confide.attacks.lab.reconstruction import RECONSTRUCTION
-from confide.errors import ContractError, UnknownNameError
+from confide.errors import ContractError, MissingExtraError, UnknownNameError
 
 LAB_ATTACKS = (
     LINKAGE,
@@ -67,20 +67,22 @@ class LabFindings:
 
 
 def chosen_attacks(name: str) -> tuple[LabAttack, ...]:
-    """Return the attack of a name, or every one.
+    """Return the attack of a name, or every one that this installation can run.
 
     Raises:
-        UnknownNameError: If there is none of that name.
+        UnknownNameError: If there is none of that name; MissingExtraError if it cannot be run.
 
     Example:
         >>> [each.name for each in chosen_attacks("tracker")]
         ['tracker']
     """
     if name == EVERY_ATTACK:
-        return LAB_ATTACKS
+        return tuple(each for each in LAB_ATTACKS if each.can_run)
     known = {each.name: each for each in LAB_ATTACKS}
     if name not in known:
         raise UnknownNameError("attack", name, known=(*known, EVERY_ATTACK))
+    if not known[name].can_run:
+        raise MissingExtraError(known[name].needs, extra="accounting")
     return (known[name],)
 
 
@@ -105,8 +107,7 @@ def run_lab(
         progress: Told the name of each.
 
     Raises:
-        ContractError: If k is not between 2 and half of the patients; MissingExtraError where an
-            attack needs scipy.
+        ContractError: If k is not between 2 and half of the patients.
     """
     table = settings.table
     if not 2 <= settings.k <= table.patients // 2:

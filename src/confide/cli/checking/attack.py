@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from confide.service.checking.attack import LabResults
 
 FAILED = 6
+EVERY = "all"
 PLACE, EXAMPLE_PLACE = Path("steward-only-attack"), Path("attack-example")
 
 
@@ -21,7 +22,7 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
             help="linkage, homogeneity, background, intersection, differencing, tracker, "
             "averaging, reconstruction, membership, gradient; or all."
         ),
-    ] = "all",
+    ] = EVERY,
     *,
     table_path: Annotated[
         Path | None, typer.Option("--table", help="Your own table: a CSV file, a line a patient.")
@@ -73,6 +74,8 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
             progress=progress,
         )
     output.note(f"{found.for_whom} Written to {out}: {found.files[0]}, pictures and numbers.")
+    if name == EVERY and found.not_run:
+        output.note(f"Not run: {', '.join(found.not_run)}; it needs `pip install '.[accounting]'`.")
     output.result("attack", found, show=lambda: _show(found))
     if not all(each.holds for each in found.attacks):
         raise typer.Exit(FAILED)

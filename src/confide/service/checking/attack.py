@@ -90,6 +90,7 @@ class LabResults:
         epsilon: Of each private answer.
         anonymity: Of the table as it is, and of its k-anonymous version.
         attacks: In order.
+        not_run: Attacks whose library is not installed.
         files: That were written.
         tables: For people.
     """
@@ -102,6 +103,7 @@ class LabResults:
     epsilon: str
     anonymity: tuple[Promised, ...]
     attacks: tuple[AttackedTable, ...]
+    not_run: tuple[str, ...]
     files: tuple[str, ...]
     tables: Annotated[tuple[TextTable, ...], ASIDE]
 
@@ -202,6 +204,7 @@ def _drawn(found: "LabFindings", *, title: str, name: str) -> dict[str, bytes]:
 
 def _results(found: "LabFindings", *, table: str, files: tuple[str, ...]) -> LabResults:
     from confide.attacks.lab.lab_page import for_whom
+    from confide.attacks.lab.run import LAB_ATTACKS
 
     settings = found.settings
     promised = (
@@ -218,6 +221,7 @@ def _results(found: "LabFindings", *, table: str, files: tuple[str, ...]) -> Lab
         epsilon=str(settings.epsilon),
         anonymity=promised,
         attacks=attacked,
+        not_run=tuple(each.name for each in LAB_ATTACKS if not each.can_run),
         files=files,
         tables=(_promises(promised), _exposed(attacked)),
     )

@@ -63,6 +63,18 @@ def test_the_page_says_beside_every_number_whose_it_is_and_shows_no_patient(tabl
         assert value not in page
 
 
+def test_without_scipy_all_but_reconstruction_is_run(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("confide.attacks.lab.attack.find_spec", lambda _: None)
+    ran = attack("reconstruction", table, "--out", tmp_path / "mine")
+    assert ran.code == 2
+    assert "accounting" in ran.err
+    assert not (tmp_path / "mine").exists()
+    ran = attack("all", table, "--out", tmp_path / "mine", "--json")
+    assert ran.code == 0
+    assert ran.json["not-run"] == ["reconstruction"]
+    assert "Not run: reconstruction" in ran.err
+
+
 def test_made_up_patients_may_be_shown_to_anybody(tmp_path):
     ran = confide("attack", "intersection", "--example", "--json")
     assert ran.code == 0
