@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from confide.cli.border import Border
+from confide.cli.checking.attack import attack
 from confide.cli.checking.audit import audit
 from confide.cli.checking.doctor import doctor
 from confide.cli.document import document
@@ -81,6 +82,7 @@ for command, panel in (
     (export, CHECK),
     (explain, CHECK),
     (audit, CHECK),
+    (attack, CHECK),
     (doctor, CHECK),
     (demo, CHECK),
 ):

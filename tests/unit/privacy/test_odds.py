@@ -6,8 +6,10 @@ import pytest
 
 from accounting_checks import check_odds_cap_is_exact
 from confide.errors import InvalidParameterError
-from confide.privacy.loss import ApproxDP, PureDP
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.privacy.loss import ApproxDP, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import (
+    concentrated_advantage,
     epsilon_for_odds,
     membership_advantage,
     odds_factor,
@@ -124,3 +126,23 @@ def test_membership_advantage_with_a_delta_is_its_closed_form() -> None:
     exact = (math.e - 1 + 0.1) / (math.e + 1)
     assert membership_advantage(loss) == pytest.approx(exact, rel=1e-14)
     assert membership_advantage(ApproxDP(epsilon=Fraction(0), delta=Fraction(0))) == 0
+
+
+@pytest.mark.parametrize("rho", ["1/200", "1/8", "1/2", "2", "8"])
+def test_no_test_of_a_concentrated_release_passes_its_advantage(rho: str) -> None:
+    """Gaussian noise and randomised response, whose best tests are known exactly."""
+    loss = ZeroConcentratedDP(rho=Fraction(rho))
+    noise, shift = DiscreteGaussian.calibrate(loss, l2_squared=8**2), 8
+    apart = noise.cdf(shift // 2) - noise.cdf(-shift // 2 - 1)  # outputs nearer to 0 than to 8
+    apart -= (noise.pmf(shift // 2) + noise.pmf(-shift // 2)) / 2
+    coin = math.tanh(math.sqrt(2 * float(loss.rho)) / 2)  # ε²/2-zCDP, of advantage tanh(ε/2)
+    bound = concentrated_advantage(loss)
+    assert max(apart, coin) <= bound < 1
+    assert bound < 1.01 * coin or loss.rho > Fraction(1, 100), "tight where losses are small"
+
+
+def test_an_excluded_event_adds_to_a_concentrated_advantage() -> None:
+    rho, delta = Fraction(1, 8), Fraction(1, 100)
+    excluded = concentrated_advantage(ZeroConcentratedDP(rho=rho, delta=delta))
+    assert excluded == pytest.approx(0.26)
+    assert excluded >= concentrated_advantage(ZeroConcentratedDP(rho=rho)) + 0.01
