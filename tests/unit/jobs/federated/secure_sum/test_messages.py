@@ -11,7 +11,7 @@ from confide.errors import (
     MessageRefusedError,
     RoundAbortedError,
 )
-from confide.jobs.federated.federation import Federation, Member
+from confide.plans.sites.federation import Federation, Member
 from confide.jobs.federated.secure_sum.envelope import (
     COORDINATOR,
     EVERYONE,
