@@ -40,9 +40,11 @@ from confide.errors import (
     EngineError,
     LedgerFrozenError,
     LedgerUnreachableError,
+    MessageRefusedError,
     MissingExtraError,
     PolicyError,
     ReleaseFailedError,
+    RoundAbortedError,
     VerificationError,
 )
 
@@ -66,13 +68,13 @@ def exit_code(error: ConfideError) -> int:
             return APPROVAL
         case PolicyError():
             return POLICY
-        case VerificationError() | LedgerFrozenError():
+        case VerificationError() | LedgerFrozenError() | MessageRefusedError():
             return VERIFICATION
         case MissingExtraError():
             return USAGE
         case ReleaseFailedError() | EngineError():
             return BUG
-        case LedgerUnreachableError():
+        case LedgerUnreachableError() | RoundAbortedError():
             return OUTAGE
         case _:
             return CONTRACT

@@ -230,7 +230,7 @@ class Measurement:
         """What an accountant needs of it: of parts of noise, the one that they are charged as."""
         moved, parts = self.sensitivity, self.shared
         return PrivacyEvent(
-            mechanism=charged_as(moved, nano=self.nano) if parts else self.mechanism,
+            mechanism=charged_as(moved.l2_squared, nano=self.nano) if parts else self.mechanism,
             l1=moved.l1,
             l2_squared=moved.l2_squared,
             reach=moved.reach,

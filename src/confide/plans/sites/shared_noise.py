@@ -40,7 +40,6 @@ class SharedNoise:
     Example:
         A count at ρ = 0.005 over ten hospitals, seven of which are counted on:
 
-        >>> moved = Sensitivity(l1=1, l2_squared=1, linf=1, unit="persons", because="one row")
         >>> part = GaussianParts(sigma_squared_each=Fraction(100, 7), parts=7)
         >>> SharedNoise(part=part, sites=10).total.sigma_squared
         Fraction(1000, 7)
@@ -99,14 +98,13 @@ class SharedNoise:
         return (2 * total + self.grid) // (2 * self.grid)
 
 
-def charged_as(sensitivity: Sensitivity, *, nano: int) -> DiscreteGaussian:
+def charged_as(l2_squared: int, *, nano: int) -> DiscreteGaussian:
     """Return the noise that a charge in ρ buys of one curator: the event that ledgers keep.
 
     Parts that keep the charge, as a plan has to show, lose no more than this noise does.
 
     Example:
-        >>> moved = Sensitivity(l1=1, l2_squared=1, linf=1, unit="persons", because="one row")
-        >>> charged_as(moved, nano=5_000_000).sigma_squared
+        >>> charged_as(1, nano=5_000_000).sigma_squared
         Fraction(100, 1)
     """
-    return DiscreteGaussian(sigma_squared=Fraction(sensitivity.l2_squared * NANO, 2 * nano))
+    return DiscreteGaussian(sigma_squared=Fraction(l2_squared * NANO, 2 * nano))

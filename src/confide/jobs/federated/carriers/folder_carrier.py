@@ -73,7 +73,8 @@ class FolderCarrier:
         form = re.compile(rf"p{int(leg)}\.{re.escape(self._member)}\..*\.msg", re.ASCII)
         try:
             with folder_of_others(self._place / self._member) as folder:
-                return any(form.fullmatch(entry.name) for entry in os.scandir(folder))
+                names = [entry.name for entry in os.scandir(folder)]
+                return any(map(form.fullmatch, names))
         except OSError:  # not there yet
             return False
 
