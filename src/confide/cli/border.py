@@ -14,7 +14,7 @@ exit   meaning
 5      budget would be exceeded
 6      verification failed
 7      input breaks its contract
-8      outage: no way to the ledger, or a full disk; run the same again once that is mended
+8      outage: no way to the ledger, a full disk, or a run over sites that ended; run it again
 130    interrupted
 =====  ======================================================
 """

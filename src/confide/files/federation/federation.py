@@ -1,6 +1,6 @@
 """federation.yaml: who adds up, the same file at every member.
 
-See docs/reference/federation.md; the JSON Schema is generated from the models here.
+See docs/how-to/federate.md.
 """
 
 from pathlib import Path
