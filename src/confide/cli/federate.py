@@ -11,6 +11,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.cli.releasing.stages import STAGES
+from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.service.federation.enrol import Enrolled, Founded
@@ -123,6 +124,11 @@ def serve_site(
     from confide.service.federation.serve import serve_site as served
 
     output = Output(json=as_json, quiet=quiet)
+    if (approve is None) != (out is None):
+        raise ContractError(
+            "To take part needs --approve and --out; nothing was charged.",
+            hint="Leave both out to look at the plan.",
+        )
     if approve is None or out is None:
         looked_at = own_plan(study, federation=federation)
         output.result("federate-plan", looked_at, show=lambda: _own_plan(looked_at))

@@ -30,7 +30,12 @@ from confide.release.certificate.certificate import require_statable
 from confide.release.gate import asked_of
 from confide.release.over_sites.among_sites import AmongSites
 from confide.release.passage import Answering, BoughtAnswer, Passage
-from confide.release.patients import require_caps_in_force
+from confide.release.patients import (
+    AdmittedRows,
+    EverybodysRows,
+    require_caps_in_force,
+    rows_of,
+)
 from confide.rows.engine import Engine, Exact, exact_vector
 
 
@@ -83,10 +88,18 @@ class SiteGate:
         if self.ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is None:
             self.rehearse(plan)
 
-        def admit(_: Reservation) -> Answering:
+        def admit(held: Reservation) -> Answering:
+            rows = rows_of(
+                plan,
+                held.entry,
+                engine=self.engine,
+                ledger=self.ledger,
+                store=None,
+                entropy=self.entropy,
+            )
             progress("gather")
             among.gather()
-            return lambda: self._answer(plan, among=among, progress=progress)
+            return lambda: self._answer(plan, rows, among=among, progress=progress)
 
         passage = Passage(
             ledger=self.ledger,
@@ -107,10 +120,15 @@ class SiteGate:
         self.engine.check(asked_of(plan), dataset=plan.dataset)
 
     def _answer(
-        self, plan: Plan, *, among: AmongSites, progress: Callable[[str], None]
+        self,
+        plan: Plan,
+        rows: EverybodysRows | AdmittedRows,
+        *,
+        among: AmongSites,
+        progress: Callable[[str], None],
     ) -> BoughtAnswer:
         progress("read")
-        exact = self.engine.aggregate(asked_of(plan), dataset=plan.dataset)
+        exact, members = rows.read(asked_of(plan))
         progress("noise")
         answers = iter(exact.reveal_to_gate())
         numbers: list[int] = []
@@ -118,7 +136,7 @@ class SiteGate:
             secret = exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
             numbers += _with_part(measurement, secret, entropy=self.entropy)
         progress("add")
-        return BoughtAnswer(payload=among.add(tuple(numbers)).payload())
+        return BoughtAnswer(payload=among.add(tuple(numbers)).payload(), members=members)
 
 
 def _with_part(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> tuple[int, ...]:

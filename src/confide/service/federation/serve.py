@@ -178,10 +178,11 @@ def serve_site(
         name = members.sites[me].name
         who = analyst_of(site.ledger, plan, request=proposal.run)
         stored = has_answer(plan, ledger=site.ledger, analyst=who, request_key=proposal.run)
-        with _told_others(board, site=site, name=name):
+        with _told_why(board, site=site, name=name):
             if not stored:
                 proposal.require_timely(meeting.clock())
             proposal.require_same(plan)
+        with _told_that(board, site=site, name=name):
             if not has_room(out, plan=plan, request=proposal.run):
                 raise ContractError(
                     f"{out.name or out} holds something else; nothing was charged.",
@@ -241,38 +242,53 @@ def _used(site: Site) -> UsedRounds:
     return UsedRounds(place)
 
 
+def _tell(board: Board, kind: NoticeKind, why: str, *, site: Site, name: str) -> None:
+    """Say once why this site takes no part, or no longer."""
+    with contextlib.suppress(OSError, MessageRefusedError):
+        if board.read(kind, name) is None:  # a member says one thing of each kind
+            board.post(kind, {"why": why}, sender=name, key=site.signer)
+
+
 @contextlib.contextmanager
-def _told_others(board: Board, *, site: Site, name: str) -> Iterator[None]:
-    """Tell the others when this site takes no part, or no longer; in words that hold no data."""
-
-    def tell(kind: NoticeKind, why: str) -> None:
-        with contextlib.suppress(OSError, MessageRefusedError):
-            if board.read(kind, name) is None:  # a member says one thing of each kind
-                board.post(kind, {"why": why}, sender=name, key=site.signer)
-
+def _told_why(board: Board, *, site: Site, name: str) -> Iterator[None]:
+    """Tell the others what a proposal is refused for: its time, or the part that differs."""
     try:
         yield
-    except BudgetExhaustedError:
-        tell(NoticeKind.REFUSED, "its budget does not allow the charge; nothing was charged.")
+    except (PolicyError, ContractError) as refusal:
+        _tell(board, NoticeKind.REFUSED, str(refusal), site=site, name=name)
         raise
-    except PolicyError as refusal:
-        timely = type(refusal) is PolicyError and "UTC" in str(refusal)
-        tell(
-            NoticeKind.REFUSED, str(refusal) if timely else "its policy does not allow the charge."
-        )
-        raise
-    except (ContractError, UnsupportedError) as refusal:
-        tell(NoticeKind.REFUSED, str(refusal))
-        raise
-    except RoundAbortedError as ended:
-        tell(NoticeKind.ENDED, f"{ended} Nothing was charged.")
-        raise
-    except ReleaseFailedError:
-        tell(NoticeKind.ENDED, "something failed after its rows were read; its charge stays.")
-        raise
+
+
+@contextlib.contextmanager
+def _told_that(board: Board, *, site: Site, name: str) -> Iterator[None]:
+    """Tell the others that this site takes no part, or no longer; nothing of its data or ledger."""
+    try:
+        yield
     except ConfideError as failure:
-        tell(NoticeKind.ENDED, f"{type(failure).__name__} at this site.")
+        kind, why = _in_public(failure)
+        _tell(board, kind, why, site=site, name=name)
         raise
+
+
+def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
+    """Return what the others are told of a failure; no text of it but that of the round."""
+    match failure:
+        case BudgetExhaustedError():
+            told = "its budget does not allow the charge; nothing was charged."
+        case PolicyError():
+            told = "its policy or ledger does not allow the charge; nothing was charged."
+        case ContractError() | UnsupportedError():
+            told = "its files do not fit the plan; nothing was charged."
+        case RoundAbortedError():
+            return NoticeKind.ENDED, f"{failure} Nothing was charged."
+        case ReleaseFailedError():
+            return (
+                NoticeKind.ENDED,
+                "something failed after its rows were read; its charge stays.",
+            )
+        case _:
+            return NoticeKind.ENDED, f"{type(failure).__name__} at this site."
+    return NoticeKind.REFUSED, told
 
 
 def _released(

@@ -18,7 +18,8 @@ class SiteStatus:
 
     Attributes:
         site: Its name.
-        said: The last of accepted, refused, ended, certified; "silent" before.
+        said: The last of accepted, refused, ended, certified; "silent" before; "nobody's word" of
+            what it did not sign.
         why: The reason that it gave, or what is wrong with its words.
     """
 
@@ -100,9 +101,10 @@ def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStat
 def _site(board: Board, name: str) -> SiteStatus:
     for kind in _BY_SITE:
         try:
+            board.require_own(kind, name)
             said = board.read(kind, name)
         except MessageRefusedError as error:
-            return SiteStatus(site=name, said="refused by all", why=str(error))
+            return SiteStatus(site=name, said="nobody's word", why=str(error))
         if said is not None:
             why = said.get("why", "") if isinstance(said, dict) else ""
             return SiteStatus(site=name, said=kind.value, why=str(why)[:500])

@@ -1,6 +1,7 @@
 """Runs that end otherwise: refused, burned or untouched, with a site's name and no patient's."""
 
 import datetime as dt
+import time
 
 import pytest
 
@@ -13,6 +14,7 @@ from confide.errors import (
     RoundAbortedError,
 )
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
+from confide.jobs.federated.runs import coordinate
 from confide.jobs.federated.runs.coordinate import Coordinator
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.secure_sum.envelope import Leg
@@ -35,7 +37,7 @@ def untouched(sites):
 
 
 def test_with_too_few_sites_the_run_ends_in_time_and_charges_nobody(sites):
-    made = sites.together(serving=["site-0", "site-2"], seconds=2)
+    made = sites.together(serving=["site-0", "site-2"], seconds=6)
     assert isinstance(made.hub, RoundAbortedError)
     assert "missing: site-1" in str(made.hub)
     assert isinstance(made.site_0, RoundAbortedError)
@@ -219,3 +221,44 @@ def test_no_site_releases_a_plan_over_sites_alone(sites):
     with site, pytest.raises(ContractError, match="over sites"):
         release(site, plan)
     assert sites.entries("site-0") == []
+
+
+def test_a_coordinator_that_names_other_sites_than_consented_is_not_certified(sites, monkeypatch):
+    def other(totals, *, added, salt):
+        return {"totals": [str(total) for total in totals], "added": [*added[:-1]], "salt": salt}
+
+    monkeypatch.setattr(coordinate, "written_sum", other)
+    made = sites.together(seconds=3)
+    assert isinstance(made.site_0, ReleaseFailedError)
+    assert {state for state, _ in sites.entries("site-0")} == {"burned"}
+
+
+def test_a_forged_abort_changes_nothing(sites, tmp_path):
+    stranger = Sites(tmp_path / "stranger")
+    propose = sites.run
+
+    def forged():
+        with open_site(stranger.root / "hub" / "dataset.yaml", spends=False) as hub:
+            board = Board(sites.shared, federation=sites.federation, run=waited_for(sites))
+            board.post(NoticeKind.ABORTED, {"why": "forged"}, sender="hub", key=hub.signer)
+
+    made = sites.together(hub=propose, forger=forged)
+    assert made.hub.missing == {}
+    assert made.forger is None
+
+
+def waited_for(sites):
+    """The run that is proposed."""
+    while not (found := [each.name for each in sites.shared.glob("run-*")]):
+        time.sleep(0.01)
+    return found[0].removeprefix("run-")
+
+
+def test_what_a_source_lacks_is_told_to_nobody_else(sites):
+    source = sites.root / "site-1" / "patients.csv"
+    source.write_text(source.read_text().replace("status", "zq7canary", 1))
+    made = sites.together(seconds=20)
+    assert isinstance(made.site_1, ContractError)
+    assert "site-1 refused: its files do not fit the plan" in str(made.hub)
+    assert "zq7canary" not in str(made.hub)
+    assert untouched(sites)

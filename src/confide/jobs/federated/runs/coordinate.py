@@ -80,7 +80,7 @@ class Coordinator:
         except RoundAbortedError as error:
             why = " ".join((str(error), *reasons(self.board, federation=self.federation)))
             self.abort(why)
-            raise RoundAbortedError(why, hint=error.hint) from None
+            raise RoundAbortedError(why) from None
         salt = "" if shows_noisy(plan.study) else SystemEntropy().octets(SALT).tobytes().hex()
         added = tuple(self.federation.sites[place].name for place in found.survivors)
         totals = [int(total) for total in found.total]
@@ -115,6 +115,7 @@ def reasons(board: Board, *, federation: Federation) -> list[str]:
     for site in federation.sites:
         for kind in _GONE:
             try:
+                board.require_own(kind, site.name)
                 said = board.read(kind, site.name)
             except MessageRefusedError as error:
                 found.append(str(error))

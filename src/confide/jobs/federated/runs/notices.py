@@ -91,29 +91,36 @@ class Board:
     def read(self, kind: NoticeKind, sender: str) -> Json | None:
         """Return the body of a member's notice; None as long as there is none that is whole.
 
+        What is not signed by the pinned key changes nothing: anybody may write files.
+
         Raises:
-            MessageRefusedError: If all that is there has another signature than the pinned key's,
-                or the member said two things; the text names the member.
+            MessageRefusedError: If the member said two things; the text names it.
         """
         if (kind, sender) in self._read:
             return self._read[kind, sender]
-        bodies, foreign = [], False
-        for content in self._contents(kind, sender):
-            body = self._opened(content, kind=kind, sender=sender)
-            foreign |= body is None
-            bodies += [] if body is None else [body]
+        opened = (
+            self._opened(content, kind=kind, sender=sender)
+            for content in self._contents(kind, sender)
+        )
+        bodies = [body for body in opened if body is not None]
         if len(bodies) > 1:
             raise MessageRefusedError(f"{sender!r} said two things: {kind.value}.")
         if bodies:
             self._read[kind, sender] = bodies[0]
-            return bodies[0]
-        if foreign:
+        return bodies[0] if bodies else None
+
+    def require_own(self, kind: NoticeKind, sender: str) -> None:
+        """Refuse where something stands for a member's notice, and none of it is the member's.
+
+        Raises:
+            MessageRefusedError: The text names the member.
+        """
+        if self.read(kind, sender) is None and self._contents(kind, sender):
             raise MessageRefusedError(
                 f"What stands for {sender!r} ({kind.value}) is not signed by the key that was "
                 "pinned for it, or is of another federation.",
                 hint="Compare federation.yaml and the keys that the sites' people told you.",
             )
-        return None
 
     def _contents(self, kind: NoticeKind, sender: str) -> list[bytes]:
         """Return the whole files of a kind; what has another digest than its name is not whole."""

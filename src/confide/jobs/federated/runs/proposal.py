@@ -149,6 +149,7 @@ def proposals(root: Path, *, federation: Federation) -> list[Proposal]:
             continue
         board = Board(root, federation=federation, run=named[1])
         try:
+            board.require_own(NoticeKind.PROPOSED, federation.coordinator.name)
             body = board.read(NoticeKind.PROPOSED, federation.coordinator.name)
             if body is not None:
                 found.append(Proposal.read(body, run=named[1]))

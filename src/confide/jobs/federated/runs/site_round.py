@@ -46,6 +46,8 @@ class SiteRound:
         self._plan, self._board = plan, board
         self._carrier, self._waiting = carrier, waiting
         self._numbers: tuple[int, ...] = ()
+        self._names = tuple(member.name for member in terms.federation.sites)
+        self._most = len(self._names) * terms.bound
         self._delivery = b""
         self._participant = Participant(
             terms, site=site, key=key, used=used, contribution=self._vector, entropy=SystemEntropy()
@@ -69,17 +71,21 @@ class SiteRound:
             ContractError: If the coordinator's sum is not of this plan.
         """
         self._numbers = numbers
-        say_the_rest(
-            self._participant, self._delivery, carrier=self._carrier, waiting=self._waiting
-        )
+        try:
+            say_the_rest(
+                self._participant, self._delivery, carrier=self._carrier, waiting=self._waiting
+            )
+        finally:
+            self._numbers = ()
         coordinator = self._waiting.coordinator
         said = self._waiting.until(lambda: self._board.read(NoticeKind.ADDED, coordinator))
-        return sums_of(
-            self._plan,
-            [int(total) for total in said["totals"]],
-            added=tuple(said["added"]),
-            salt=str(said["salt"]),
-        )
+        added = tuple(self._names[site] for site in self._participant.survivors)
+        if tuple(said["added"]) != added:
+            raise RoundAbortedError("The coordinator tells of other sites than consented.")
+        totals = [int(total) for total in said["totals"]]
+        if any(abs(total) > self._most for total in totals):
+            raise RoundAbortedError("The coordinator's sum is beyond what the sites can give.")
+        return sums_of(self._plan, totals, added=added, salt=str(said["salt"]))
 
     def _vector(self) -> NDArray[np.int64]:
         numbers, self._numbers = self._numbers, ()

@@ -101,6 +101,7 @@ class Participant:
         self._entropy = entropy
         self._answers: dict[bytes, bytes] = {}
         self._delivery = b""
+        self._survivors: set[int] = set()
         self.expects: Leg | None = None
         self._ended = ""
         self._private: tuple[X25519PrivateKey, ...] = ()
@@ -111,6 +112,11 @@ class Participant:
     def is_done(self) -> bool:
         """Whether the site has said all that it will say, or the round ended for it."""
         return bool(self._ended) or self.expects is Leg.UNMASK
+
+    @property
+    def survivors(self) -> tuple[int, ...]:
+        """Numbers of the sites to whose sum this one consented, ascending; () before."""
+        return tuple(sorted(self._survivors))
 
     def begin(self) -> bytes:
         """Mark the round as used, and return the site's first message.
