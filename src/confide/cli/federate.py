@@ -207,10 +207,12 @@ def _founded(made: "Founded") -> None:
 
 
 def _own_plan(found: "OwnPlan") -> None:
-    say(f"Plan  {found.digest}", style="bold")
-    say(f"Statistics: {', '.join(found.statistics)}; sites: {', '.join(found.sites)}.")
-    say(f"This site, {found.site or 'which is no member'}, would be charged {found.loss.text}.")
+    from confide.cli.planning.plan import show_plan
+
+    show_plan(found.preview)
+    say(f"Over sites {', '.join(found.sites)}; this one is {found.site or 'no member'}.")
     say(f"The noise has {found.variance:.3g} times the variance of one trusted curator's.")
+    say(f"Plan  {found.digest}", style="bold")
     say("Nothing was charged or read. To take part:  --approve " + found.digest + " --out release")
 
 

@@ -162,7 +162,11 @@ class DeclaredStudy:
             for each in self.asked:
                 if each.dataset.measure is Measure.ZCDP:
                     made = make_plan(
-                        each.asks, study=self.study, dataset=each.dataset, nano=each.nano
+                        each.asks,
+                        study=self.study,
+                        dataset=each.dataset,
+                        nano=each.nano,
+                        federation=federation,
                     )
                     return over_sites(made, federation=federation)
             raise UnsupportedError(

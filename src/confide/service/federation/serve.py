@@ -44,6 +44,7 @@ from confide.release.verify.verify import verify
 from confide.report.release import Release
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
+from confide.service.planning.preview import Preview, preview
 from confide.service.releasing.deliver import has_room, require_outside
 from confide.service.releasing.release import certified_here, require_checked
 from confide.service.site import Site
@@ -59,17 +60,15 @@ class OwnPlan:
         digest: What is approved.
         site: This member's name; "" of who is none.
         sites: Names of all.
-        statistics: Ids of what is asked.
-        loss: What it costs this site.
         variance: Of the noise, as a multiple of that of one trusted curator.
+        preview: What it would give, and what it takes of this site's caps.
     """
 
     digest: str
     site: str
     sites: tuple[str, ...]
-    statistics: tuple[str, ...]
-    loss: ToldLoss
     variance: float
+    preview: Preview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +111,8 @@ def own_plan(study: Path, *, federation: Path) -> OwnPlan:
             digest=plan.digest(),
             site="".join(named),
             sites=tuple(each.name for each in members.sites),
-            statistics=tuple(each.id for each in plan.statistics),
-            loss=told_loss(plan),
             variance=members.sites_per_person**2 * held.sites / held.honest,
+            preview=preview(plan, site=site),
         )
 
 

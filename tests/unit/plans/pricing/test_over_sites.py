@@ -104,6 +104,18 @@ def test_statistics_that_are_no_vector_are_refused_over_sites(item, tmp_path):
         read_study(tmp_path / "one" / "study.yaml").plan_over(members())
 
 
+@pytest.mark.parametrize("per_person", [1, 2])
+def test_an_error_that_is_asked_for_is_kept_over_sites_at_a_larger_charge(per_person, tmp_path):
+    write_hospital(tmp_path / "one", rows=None)
+    declared = read_study(tmp_path / "one" / "study.yaml")  # a count within 20
+    central, made = declared.plan(), declared.plan_over(members(per_person=per_person))
+    require_sound(made)
+    widths = [plan.measurements[0].mechanism.half_width(0.95) for plan in (central, made)]
+    assert widths == [20, 20]
+    ratio = Fraction(made.amount.nano, central.amount.nano)
+    assert ratio == pytest.approx(per_person**2 * 5 / 3, rel=0.02)
+
+
 def test_a_pure_ledger_takes_no_part(tmp_path):
     dataset = DATASET.replace("{measure: zcdp, delta: 1e-6}", "{measure: pure}")
     write_hospital(tmp_path / "pure", rows=None, dataset=dataset)

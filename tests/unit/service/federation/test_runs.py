@@ -107,10 +107,10 @@ def test_a_site_delivers_again_at_no_charge(counted):
 
 
 def test_a_person_of_two_sites_is_promised_the_same_at_four_times_the_variance(tmp_path):
-    one, two = (Sites(tmp_path / str(k), per_person=k).plan() for k in (1, 2))
+    one, two = (Sites(tmp_path / str(k), per_person=k, study=EVERYTHING).plan() for k in (1, 2))
     assert one.amount == two.amount
     first, second = (plan.measurements[0].mechanism.sigma_squared for plan in (one, two))
-    assert second / first == pytest.approx(4, rel=1e-6)
+    assert second / first == pytest.approx(4, rel=0.02)  # 1/12 of rounding is in one of them
 
 
 def test_one_of_four_sites_may_be_missing_and_is_not_charged(tmp_path):
