@@ -9,7 +9,7 @@ from confide.release.noisy import read_payload
 from confide.release.verify.verify import read_certificate, verify
 from confide.rows.engine import exact_vector
 from confide.service.opening import open_study
-from federated_sites import COUNT, EVERYTHING, Sites, without_noise
+from federated_sites import COUNT, DATASET, EVERYTHING, Sites, without_noise
 
 
 def central(sites):
@@ -135,3 +135,20 @@ def test_a_house_rule_that_withholds_noisy_numbers_holds_over_sites(tmp_path):
         for name in sites.names
     }
     assert len(digests) == 1
+
+
+def test_sites_whose_ledgers_are_mixed_take_part_and_verify(tmp_path):
+    dataset = DATASET.replace("measure: zcdp", "measure: mixed")
+    sites = Sites(tmp_path, dataset=dataset)
+    made = sites.together()
+    assert made.hub.missing == {}
+    assert all(sites.spent(name) > 0 for name in sites.names)
+
+
+def test_rows_of_a_patient_are_bounded_at_each_site(tmp_path):
+    study = COUNT.replace("table: patients, where: {status: [dead]}", "table: visits").replace(
+        "kind: count,", "kind: count, count: events, per-patient: {rows: 2},"
+    )
+    sites = Sites(tmp_path, study=study)
+    assert sites.plan().measurements[0].sensitivity.l1 == 2
+    assert sites.together().hub.missing == {}
