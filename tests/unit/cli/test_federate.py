@@ -10,6 +10,7 @@ import time
 import pytest
 
 from command_line import confide
+from confide.service.opening import open_site
 from federated_sites import COUNT, patients_of, write_hospital
 from real_command import place_of
 
@@ -82,6 +83,13 @@ def ended(process):
     return process.returncode, out, err
 
 
+def lifetime(dataset):
+    """What is charged to a site's lifetime, in 1e-9 of ρ."""
+    with open_site(dataset, spends=False) as site:
+        scopes = site.ledger.spent("stays").scopes
+        return next(each.used for each in scopes if each.scope.value == "lifetime")
+
+
 @pytest.fixture(scope="module")
 def hospitals(tmp_path_factory):
     return Hospitals(tmp_path_factory.mktemp("hospitals"))
@@ -149,6 +157,9 @@ def test_a_site_that_is_killed_is_done_without_where_one_may_be_missing(tmp_path
         assert code == 0, err
     assert ended(victim)[0] == -signal.SIGKILL
     assert confide("ledger", "verify", tmp_path / "west" / "dataset.yaml").code == 0
+    charged, whole = (lifetime(tmp_path / name / "dataset.yaml") for name in ("west", "north"))
+    assert whole > 0
+    assert charged in {0, whole}  # untouched or burned, never half
 
 
 def test_errors_have_the_exit_codes_of_all_commands(hospitals, tmp_path):
