@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from confide.errors import RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import take_part
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
-from confide.jobs.federated.federation import Federation, Member
 from confide.jobs.federated.secure_sum.participant import Participant
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
-from confide.jobs.federated.tolerance import Tolerance
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import decode
+from confide.plans.sites.federation import Federation, Member
+from confide.plans.sites.tolerance import Tolerance
 from confide.release.site.keys import SigningKey
 
 NAMES = {kind.__name__: kind for kind in (Federation, Member, RoundTerms, Tolerance)}

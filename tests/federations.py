@@ -3,13 +3,13 @@
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from confide.jobs.federated.federation import Federation, Member
 from confide.jobs.federated.secure_sum.collector import Collector
 from confide.jobs.federated.secure_sum.participant import Participant
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
-from confide.jobs.federated.tolerance import Tolerance, least_threshold
 from confide.noise.entropy import SystemEntropy
+from confide.plans.sites.federation import Federation, Member
+from confide.plans.sites.tolerance import Tolerance, least_threshold
 from confide.release.site.keys import SigningKey
 
 

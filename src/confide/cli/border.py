@@ -14,7 +14,7 @@ exit   meaning
 5      budget would be exceeded
 6      verification failed
 7      input breaks its contract
-8      outage: no way to the ledger, or a full disk; run the same again once that is mended
+8      outage: no way to the ledger, a full disk, or a run over sites that ended; run it again
 130    interrupted
 =====  ======================================================
 """
@@ -40,9 +40,11 @@ from confide.errors import (
     EngineError,
     LedgerFrozenError,
     LedgerUnreachableError,
+    MessageRefusedError,
     MissingExtraError,
     PolicyError,
     ReleaseFailedError,
+    RoundAbortedError,
     VerificationError,
 )
 
@@ -66,13 +68,13 @@ def exit_code(error: ConfideError) -> int:
             return APPROVAL
         case PolicyError():
             return POLICY
-        case VerificationError() | LedgerFrozenError():
+        case VerificationError() | LedgerFrozenError() | MessageRefusedError():
             return VERIFICATION
         case MissingExtraError():
             return USAGE
         case ReleaseFailedError() | EngineError():
             return BUG
-        case LedgerUnreachableError():
+        case LedgerUnreachableError() | RoundAbortedError():
             return OUTAGE
         case _:
             return CONTRACT

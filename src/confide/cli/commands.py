@@ -9,6 +9,7 @@ from confide.cli.checking.attack import attack
 from confide.cli.checking.audit import audit
 from confide.cli.checking.doctor import doctor
 from confide.cli.document import document
+from confide.cli.federate import federate
 from confide.cli.ledger import ledger
 from confide.cli.output import write
 from confide.cli.patients import patients
@@ -32,8 +33,8 @@ from confide.cli.survey import survey
 EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
     "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
-    "8 outage (the ledger cannot be reached, a full disk): run the same again. "
-    "Only `run` and `demo` spend privacy budget."
+    "8 outage (no ledger, a full disk, a run over sites that ended): run the same again. "
+    "Only `run`, `federate serve-site` and `demo` spend privacy budget."
 )
 
 app = typer.Typer(
@@ -92,4 +93,5 @@ app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
+app.add_typer(federate, name="federate", rich_help_panel=RELEASE)
 app.add_typer(document, name="document", rich_help_panel=CHECK)

@@ -33,6 +33,7 @@ from confide.plans.contribution import PerPatient
 from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
+from confide.plans.pricing.over_sites import over_sites
 from confide.plans.pricing.roads import (
     NO_RECORD,
     Chosen,
@@ -40,6 +41,8 @@ from confide.plans.pricing.roads import (
     measured_in,
     planned_by,
 )
+from confide.plans.sites.federation import Federation
+from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate
@@ -147,6 +150,29 @@ class DeclaredStudy:
     def plan(self) -> Plan:
         """Return the priced plan."""
         return self.chosen().taken.plan
+
+    def plan_over(self, federation: Federation) -> Plan:
+        """Return the priced plan over sites: the same at each, whatever its ledger holds.
+
+        Raises:
+            UnsupportedError: If the study has no form with Gaussian noise, or no statistic of it is
+                one vector.
+        """
+        with in_file(self.file):
+            for each in self.asked:
+                if each.dataset.measure is Measure.ZCDP:
+                    made = make_plan(
+                        each.asks,
+                        study=self.study,
+                        dataset=each.dataset,
+                        nano=each.nano,
+                        federation=federation,
+                    )
+                    return over_sites(made, federation=federation)
+            raise UnsupportedError(
+                "Over sites noise is Gaussian and counts as ρ.",
+                hint="Write accounting: {measure: zcdp, delta: 1e-6} in dataset.yaml.",
+            )
 
     def chosen(self) -> Chosen:
         """Return the priced plan, beside the one in the other measure of a mixed ledger."""

@@ -1,7 +1,6 @@
 """The plan: everything that a release will do and cost, fixed before any row is read.
 
-A plan is made of public facts only.  Equal plans have equal digests, and ledger, approval,
-certificate and cache all refer to the digest.
+It holds public facts only; ledger, approval, certificate and cache refer to its digest.
 
 *Privacy:* measurements compose by addition of their charges: ε under ``pure`` (basic composition
 [DR14, thm 3.16]), ρ under ``zcdp`` [BS16, lem. 1.7]; the δ of key selections adds up beside them.
@@ -29,6 +28,8 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.events import PrivacyEvent, study_events_json
 from confide.plans.house_rule import SmallCells
 from confide.plans.simulation import Simulation
+from confide.plans.sites.federation import Federation
+from confide.plans.sites.shared_noise import SharedNoise, charged_as
 from confide.privacy.amount import Amount
 from confide.privacy.loss import PrivacyLoss
 from confide.privacy.sensitivity import Sensitivity
@@ -43,8 +44,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_BYTES, REMARK_BYTES = 256, 4096  # of UTF-8: a name stands in counters and heads for good
 
 Noisy: TypeAlias = "tuple[int, ...] | Mapping[str, int]"
-"""A noisy vector over public cells, noisy counts of the keys that passed a threshold, or the
-positions of the candidates that were chosen."""
+"""A noisy vector over cells, noisy counts of keys that passed, or positions of those chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,7 @@ class Statistic(ABC):
         table: Whose rows.
         where: Which rows; of a model or a test those that lack one of the values are left out.
         level: Coverage of each interval.
-        expect: Public planning number of rows, in a group where there are groups; where errors
-            depend on it, it is needed to forecast them.
+        expect: Public planning number of rows (of a group), where errors depend on it.
         title: Headline in the report.
     """
 
@@ -209,6 +208,7 @@ class Measurement:
         mechanism: The noise.
         nano: Charge in 1e-9 of the measure's unit (ε or ρ).
         atto: Charge in 1e-18 of δ; 0 but for key selection.
+        shared: Parts that sites add, of which ``mechanism`` is then the law of all together.
     """
 
     statistic: str
@@ -218,6 +218,7 @@ class Measurement:
     mechanism: Mechanism
     nano: int
     atto: int = 0
+    shared: SharedNoise | None = None
 
     @property
     def amount(self) -> Amount:
@@ -226,10 +227,10 @@ class Measurement:
 
     @property
     def event(self) -> PrivacyEvent:
-        """What an accountant needs of it."""
-        moved = self.sensitivity
+        """What an accountant needs of it: of parts of noise, the one that they are charged as."""
+        moved, parts = self.sensitivity, self.shared
         return PrivacyEvent(
-            mechanism=self.mechanism,
+            mechanism=charged_as(moved.l2_squared, nano=self.nano) if parts else self.mechanism,
             l1=moved.l1,
             l2_squared=moved.l2_squared,
             reach=moved.reach,
@@ -329,6 +330,7 @@ class Plan:
         statistics: The specs, in order.
         measurements: What will be noised, in order.
         version: Of this format; a field is never removed or redefined.
+        federation: Sites whose sums are added; None of one site's own.
     """
 
     study: Study
@@ -336,6 +338,7 @@ class Plan:
     statistics: tuple[Statistic, ...]
     measurements: tuple[Measurement, ...]
     version: int = 1
+    federation: Federation | None = None
 
     def __post_init__(self) -> None:
         ids = [statistic.id for statistic in self.statistics]

@@ -214,6 +214,11 @@ class Gate:
     def _check_source(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
         """Refuse a plan that is not sound, or that the source cannot answer; reads no row."""
         progress("check")
+        if plan.federation is not None:
+            raise ContractError(
+                "The plan is over sites; no site releases it alone.",
+                hint="Take part in its run: confide federate serve-site",
+            )
         require_sound(plan)
         require_statable(plan)
         self.engine.check(asked_of(plan), dataset=plan.dataset)

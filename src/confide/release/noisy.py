@@ -36,11 +36,13 @@ class NoisyAggregates:
         values: The answers.
         salt: Random text, where the answers are not to be published as they are: digests of the
             payload are public, and few whole numbers would be found by trying them all.
+        added: Names of the sites whose numbers are in it, of a plan over sites; () of any other.
     """
 
     plan: Plan
     values: tuple[Noisy, ...]
     salt: str = ""
+    added: tuple[str, ...] = ()
 
     def payload(self) -> bytes:
         """Return the canonical bytes that the ledger stores; integers are texts, of any size."""
@@ -59,9 +61,11 @@ class NoisyAggregates:
                     "noisy": answer,
                 }
             )
-        salt: dict[str, Json] = {"salt": self.salt} if self.salt else {}
+        more: dict[str, Json] = {"salt": self.salt} if self.salt else {}
+        if self.added:
+            more["added"] = list(self.added)
         return canonical_bytes(
-            {"format": FORMAT, "plan": self.plan.to_json(), "measurements": answers, **salt}
+            {"format": FORMAT, "plan": self.plan.to_json(), "measurements": answers, **more}
         )
 
     def digest(self) -> str:
@@ -123,7 +127,7 @@ def read_payload(payload: bytes) -> NoisyAggregates:
         plan = read_plan(body["plan"])
         values = tuple(_read_answer(answer) for answer in body["measurements"])
         named = [(answer["statistic"], answer["name"]) for answer in body["measurements"]]
-        salt = body.get("salt", "")
+        salt, added = body.get("salt", ""), body.get("added", [])
     except (
         ValueError,
         KeyError,
@@ -145,7 +149,18 @@ def read_payload(payload: bytes) -> NoisyAggregates:
             _require_shape(measurement, value, dataset=plan.dataset)
     if not isinstance(salt, str):
         raise VerificationError("The salt of the noisy payload is no text.")
-    return NoisyAggregates(plan=plan, values=values, salt=salt)
+    _require_added(plan, added)
+    return NoisyAggregates(plan=plan, values=values, salt=salt, added=tuple(added))
+
+
+def _require_added(plan: Plan, added: Json) -> None:
+    """Refuse a sum over sites of too few of them, or of others than the plan's."""
+    named = () if plan.federation is None else tuple(m.name for m in plan.federation.sites)
+    least = 0 if plan.federation is None else plan.federation.tolerance.least_alive
+    if not isinstance(added, list) or added != [name for name in named if name in added]:
+        raise VerificationError("The noisy payload names other sites than its plan.")
+    if len(added) < least:
+        raise VerificationError("The noisy payload is a sum of fewer sites than its plan allows.")
 
 
 def read_values(payload: bytes) -> tuple[Noisy, ...]:

@@ -174,6 +174,7 @@ def earlier_releases(
             continue
         if (
             admits(noisy.plan.study.audience, reader=audience)
+            and noisy.plan.federation is None  # which is about the patients of other sites too
             and is_same_data(noisy.plan.dataset, dataset)
             and shows_noisy(noisy.plan.study)
         ):

@@ -54,7 +54,9 @@ def _rehearse(statistic: Statistic, *, plan: Plan) -> None:
         return
     alone = replace(plan, statistics=(statistic,), measurements=measured)
     values = tuple(_made_up(each, dataset=plan.dataset) for each in measured)
-    noisy = NoisyAggregates(plan=alone, values=values)
+    federation = plan.federation
+    added = () if federation is None else tuple(site.name for site in federation.sites)
+    noisy = NoisyAggregates(plan=alone, values=values, added=added)
     estimates = with_cuts(noisy.estimates(), plan=alone)
     body = derived(noisy, estimates=estimates, scopes=()).to_json()
     canonical_bytes(body)

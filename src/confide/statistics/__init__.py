@@ -16,6 +16,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.canonical import Json, decode
 from confide.plans.job import JobPlan
 from confide.plans.plan import Measurement, Plan, Statistic, Study
+from confide.plans.sites.federation import Federation
 from confide.statistics.area_rate.spec import AreaRate
 from confide.statistics.count.spec import Count
 from confide.statistics.data_quality.spec import DataQuality
@@ -125,7 +126,8 @@ def read_plan(value: Json) -> Plan:
     """
     if not isinstance(value, dict) or value.get("is") != "Plan":
         raise ContractError("Expected a plan.")
-    unknown = value.keys() - {"is", "study", "dataset", "statistics", "measurements", "version"}
+    known = {"is", "study", "dataset", "statistics", "measurements", "version", "federation"}
+    unknown = value.keys() - known
     if unknown:
         raise ContractError(f"A plan has no field {min(unknown)!r}.")
     if value.get("version", 1) != 1:
@@ -139,6 +141,9 @@ def read_plan(value: Json) -> Plan:
             measurements=tuple(
                 decode(Measurement, item, names=NAMES) for item in value["measurements"]
             ),
+            federation=decode(Federation, value["federation"], names=NAMES)
+            if "federation" in value
+            else None,
         )
     except KeyError as missing:
         raise ContractError(f"The plan lacks {missing}.") from None

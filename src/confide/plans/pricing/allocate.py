@@ -38,6 +38,8 @@ from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import DEFAULT_LEVEL, Measurement, Plan, Question, Statistic, Study
 from confide.plans.pricing.calibrate_to_error import ErrorTarget, met
+from confide.plans.sites.federation import Federation
+from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.circular import require_explained_by_others
 from confide.plans.soundness.coarse_times import coarse_time_notes
 from confide.plans.soundness.count_limits import limit_notes
@@ -156,23 +158,29 @@ def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
 
 
 def _priced(
-    questions: Sequence[Question], *, nano: int, atto: int, dataset: Dataset
+    questions: Sequence[Question],
+    *,
+    nano: int,
+    atto: int,
+    dataset: Dataset,
+    federation: Federation | None = None,
 ) -> dict[str, tuple[Mechanism, int]]:
     parts = split(nano, weights=[question.weight for question in questions])
-    return {
-        question.name: (
-            mechanism_for(question, nano=part, atto=atto, dataset=dataset),
-            part,
-        )
-        for question, part in zip(questions, parts, strict=True)
-    }
+    priced = {}
+    for question, part in zip(questions, parts, strict=True):
+        law = mechanism_for(question, nano=part, atto=atto, dataset=dataset)
+        if federation is not None and isinstance(law, DiscreteGaussian):
+            rho, moved = Fraction(part, NANO), question.sensitivity
+            law = SharedNoise.bought(rho, sensitivity=moved, federation=federation).total
+        priced[question.name] = law, part
+    return priced
 
 
 def _mechanisms(priced: Mapping[str, tuple[Mechanism, int]]) -> dict[str, Mechanism]:
     return {name: mechanism for name, (mechanism, _) in priced.items()}
 
 
-def least_nano(ask: Ask, *, dataset: Dataset) -> int:
+def least_nano(ask: Ask, *, dataset: Dataset, federation: Federation | None = None) -> int:
     """Return the least charge at which the statistic's forecast reaches its error target.
 
     Raises:
@@ -187,7 +195,9 @@ def least_nano(ask: Ask, *, dataset: Dataset) -> int:
 
     def reaches(nano: int) -> bool:
         try:
-            priced = _priced(questions, nano=nano, atto=atto, dataset=dataset)
+            priced = _priced(
+                questions, nano=nano, atto=atto, dataset=dataset, federation=federation
+            )
         except InvalidParameterError:  # so little budget that no sampler has so large a scale
             return False
         forecast = ask.statistic.forecast(_mechanisms(priced), dataset=dataset, level=target.level)
@@ -226,7 +236,14 @@ def _atto(ask: Ask, questions: Sequence[Question], *, dataset: Dataset) -> int:
     return math.floor(delta * ATTO)
 
 
-def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int | None) -> Plan:
+def make_plan(
+    asks: Sequence[Ask],
+    *,
+    study: Study,
+    dataset: Dataset,
+    nano: int | None,
+    federation: Federation | None = None,
+) -> Plan:
     """Return the priced plan.
 
     Args:
@@ -235,6 +252,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
         dataset: Public facts.
         nano: Most that the plan may cost, in 1e-9 of the measure's unit; None when every statistic
             names an error.
+        federation: Of sites that will add the noise in parts; errors are reached with all of them.
 
     Raises:
         ContractError: If the errors need more than ``nano``, or shares exceed 1.
@@ -244,7 +262,7 @@ def make_plan(asks: Sequence[Ask], *, study: Study, dataset: Dataset, nano: int 
     for ask in asks:
         with concerning(ask.statistic.id):
             _check_spec(ask.statistic, dataset=dataset)
-    amounts = _amounts(asks, dataset=dataset, nano=nano)
+    amounts = _amounts(asks, dataset=dataset, nano=nano, federation=federation)
     measurements, statistics = [], []
     for ask, amount in zip(asks, amounts, strict=True):
         left = Fraction(amount, NANO) if ask.error is None else None
@@ -297,9 +315,13 @@ def _check_spec(statistic: Statistic, *, dataset: Dataset) -> None:
             )
 
 
-def _amounts(asks: Sequence[Ask], *, dataset: Dataset, nano: int | None) -> list[int]:
+def _amounts(
+    asks: Sequence[Ask], *, dataset: Dataset, nano: int | None, federation: Federation | None
+) -> list[int]:
     needed = {
-        ask.statistic.id: least_nano(ask, dataset=dataset) for ask in asks if ask.error is not None
+        ask.statistic.id: least_nano(ask, dataset=dataset, federation=federation)
+        for ask in asks
+        if ask.error is not None
     }
     rest = [ask for ask in asks if ask.error is None]
     if nano is None:

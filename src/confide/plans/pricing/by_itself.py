@@ -34,10 +34,11 @@ _RAISED = 1 + 1e-12  # more than the rounding errors of logarithms and sums
 def loss_by_itself(plan: Plan) -> ApproxDP | None:
     """Return (ε, δ) of a release of ρ by itself, ε rounded up at four decimals.
 
-    None where the laws of its noise say no more than ρ does, as under pure privacy.
+    None where the laws of its noise say no more than ρ does, as under pure privacy; and over sites,
+    where noise is a sum of parts, whose law is bounded in ρ alone.
     """
     loss, delta = plan.loss, plan.dataset.delta
-    if not isinstance(loss, ZeroConcentratedDP):
+    if not isinstance(loss, ZeroConcentratedDP) or plan.federation is not None:
         return None
     of_charges = Fraction(epsilon_at(loss, delta=delta))
     events = [each.event for each in plan.measurements]

@@ -36,6 +36,7 @@ class NoiseReason(enum.Enum):
     LAPLACE_BY_BUDGET = "laplace-by-budget"
     BOTH = "both"
     CHOICES = "choices"
+    OVER_SITES = "over-sites"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,8 @@ def why_noise(plan: Plan) -> WhyNoise:
 
     Of key selections and choices among candidates nothing is said where noise is added as well.
     """
+    if plan.federation is not None:
+        return WhyNoise(reason=NoiseReason.OVER_SITES)
     gaussian = [m for m in plan.measurements if isinstance(m.mechanism, DiscreteGaussian)]
     laplace = [m for m in plan.measurements if isinstance(m.mechanism, DiscreteLaplace)]
     if not gaussian and not laplace:

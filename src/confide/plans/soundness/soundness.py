@@ -25,6 +25,7 @@ from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
+from confide.privacy.measure import Measure
 from confide.tables.aggregates.shapes import Keyed, Ranked
 from confide.tables.bound_contributions import rows_per_unit
 
@@ -66,7 +67,26 @@ def require_sound(plan: Plan) -> None:
 def _loses_more(measurement: Measurement, *, plan: Plan) -> bool:
     if not _suits(measurement, plan=plan):
         return True
+    if not _shared_as_it_says(measurement, plan=plan):
+        return True
     return measurement.event.nats(plan.dataset.measure) > Fraction(measurement.nano, NANO)
+
+
+def _shared_as_it_says(measurement: Measurement, *, plan: Plan) -> bool:
+    """Return whether noise is in parts where sites add, and those that are counted on are enough.
+
+    A charge says nothing of parts by itself: its event is that of the noise that it should buy.
+    """
+    shared, federation = measurement.shared, plan.federation
+    if shared is None or federation is None:
+        return shared is None and federation is None
+    return (
+        measurement.nano > 0
+        and plan.dataset.measure is Measure.ZCDP
+        and shared.is_of(federation)
+        and measurement.mechanism == shared.total
+        and shared.rho(measurement.sensitivity) <= Fraction(measurement.nano, NANO)
+    )
 
 
 def _suits(measurement: Measurement, *, plan: Plan) -> bool:

@@ -48,6 +48,7 @@ from confide.release.certificate.hazards import HazardFacts, hazards
 from confide.release.certificate.in_words import in_words, not_protected
 from confide.release.certificate.its_noise import by_itself, noise_because
 from confide.release.certificate.limits import forecasts, limits
+from confide.release.certificate.over_sites import federation_part
 from confide.release.certificate.parts import (
     AccountingPart,
     AuthorityPart,
@@ -246,6 +247,7 @@ def derived(
         limits=limits(plan, expected=expected),
         hazards=hazards(known),
         small_cells=house_rule(plan),
+        federation=federation_part(plan, added=noisy.added),
     )
 
 
@@ -289,7 +291,7 @@ def guarantee_of(plan: Priced) -> PromisePart:
     return PromisePart(
         unit=plan.dataset.unit.entity,
         adjacency=plan.dataset.adjacency,
-        trust="central",
+        trust="sites" if isinstance(plan, Plan) and plan.federation is not None else "central",
         spend=_spend(plan.loss),
         equivalent=_spend(shown),
         membership_advantage=f"{float(_four_digits_up(membership_advantage(shown))):.4f}",

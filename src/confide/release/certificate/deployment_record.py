@@ -22,6 +22,10 @@ FLAVOURS = {
     "approx": "approximate differential privacy ((ε, δ)-DP)",
     "zcdp": "zero-concentrated differential privacy (ρ-zCDP)",
 }
+_TRUSTED = {
+    "central": "the data holder, who reads the records and adds the noise",
+    "sites": "each site with its own records; no site and no coordinator with another's",
+}
 _ADJACENCY = {
     "add-remove": "add or remove all records of one",
     "substitute": "replace all records of one",
@@ -60,7 +64,7 @@ def deployment_record(certificate: Json) -> Json:
         },
         "deployment-model": {
             "name": guarantee["trust"],
-            "trusted": "the data holder, who reads the records and adds the noise",
+            "trusted": _TRUSTED[guarantee["trust"]],
         },
         "privacy-accounting": {
             "composition": certificate["accounting"]["composition"],

@@ -18,6 +18,7 @@ from confide.release.certificate.parts import (
     Exact,
     ExplainedPart,
     FilePart,
+    Key,
     MovedPart,
     Noun,
     Sha256,
@@ -192,6 +193,37 @@ class SmallCellsPart(CertificatePart):
     expected: list[ExpectedPart]
 
 
+class MemberPart(CertificatePart):
+    """A member of a federation, with the key that all others pin."""
+
+    name: str
+    key: Key
+
+
+class SiteLossPart(CertificatePart):
+    """What is lost to whom, or of whom."""
+
+    to: str
+    rho: Decimal
+    epsilon: Decimal
+
+
+class FederationPart(CertificatePart):
+    """The sites whose sums were added, none of which was seen, and what that withstands."""
+
+    coordinator: MemberPart
+    sites: list[MemberPart] = Field(min_length=3)
+    added: list[str] = Field(min_length=2)
+    drops: int
+    colluders: int
+    threshold: int
+    sites_per_person: int
+    noise: str
+    security: str
+    losses: list[SiteLossPart]
+    in_words: SignedText
+
+
 class DerivedPart(CertificatePart):
     """What follows from payload, charges and commitment."""
 
@@ -205,6 +237,7 @@ class DerivedPart(CertificatePart):
     limits: LimitsPart
     hazards: list[HazardPart]
     small_cells: SmallCellsPart | None = None
+    federation: FederationPart | None = None
 
 
 class CertificateForm(DerivedPart, StatedPart):

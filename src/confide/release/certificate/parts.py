@@ -205,7 +205,7 @@ class WhomPart(CertificatePart):
 
     unit: AsWord[Entity]
     adjacency: AsWord[Adjacency]
-    trust: Literal["central"]
+    trust: Literal["central", "sites"]
 
 
 class PromisePart(WhomPart):

@@ -17,6 +17,7 @@ from confide.plans.canonical import digest, encode
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan, Study
+from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.count_limits import limits
 from confide.plans.soundness.cuts import may_cut
 from confide.plans.soundness.small_cells import counts_cells, expectations
@@ -115,6 +116,19 @@ def _law(noise: Mechanism) -> LawPart:
             assert_never(noise)
 
 
+def _shared_law(shared: SharedNoise) -> LawPart:
+    """Return the law of the parts of all sites together, and how they were made."""
+    return LawPart(
+        family="discrete-gaussian",
+        scale_squared=str(shared.total.sigma_squared),
+        because=(
+            f"{shared.sites} parts of σᵢ² = {shared.part.sigma_squared_each} on a grid of "
+            f"1/{shared.grid}, of which {shared.part.parts} keep "
+            f"ρ = ({shared.per_person}·l2)²/(2Σσᵢ²)"
+        ),
+    )
+
+
 def mechanism(measurement: Measurement, *, plan: Plan) -> MechanismPart:
     """Return what is said of one measurement: its query, sensitivity, noise, charge and error."""
     sensitivity, noise = measurement.sensitivity, measurement.mechanism
@@ -125,7 +139,7 @@ def mechanism(measurement: Measurement, *, plan: Plan) -> MechanismPart:
         sensitivity=_sensitivity(sensitivity),
         bounds=encode(measurement.aggregate.bounds),
         noise=encode(noise),
-        law=_law(noise),
+        law=_shared_law(measurement.shared) if measurement.shared else _law(noise),
         sampler=SAMPLER,
         charge=_charge(measurement, measure=plan.dataset.measure),
         error={**_error(noise), "unit": sensitivity.unit},

@@ -51,6 +51,7 @@ from confide.report.wording.odds_words import (
     shown_at,
 )
 
+_MOST_OF_NOISE = 4_000
 _TOPICS = ("epsilon", "plan", "certificate")
 _USUAL = tuple(Fraction(text) for text in ("0.1", "0.5", "1", "2", "4"))
 
@@ -352,9 +353,14 @@ def _of_noise(form: CertificateForm | JobForm, *, words: Words) -> Iterator[str]
     """Yield what a certificate of statistics says of its noise; those of version 1 say nothing."""
     if isinstance(form, CertificateForm):
         alone = form.guarantee.by_itself
-        for said in (form.guarantee.noise_because, None if alone is None else alone.in_words):
+        sites = form.federation
+        for said in (
+            form.guarantee.noise_because,
+            None if alone is None else alone.in_words,
+            None if sites is None else sites.in_words,
+        ):
             if said is not None:
-                yield clean(said.get(words.language, said[ENGLISH]), most=600)
+                yield clean(said.get(words.language, said[ENGLISH]), most=_MOST_OF_NOISE)
 
 
 def _continued(accounting: AccountingPart, *, words: Words) -> tuple[str, ...]:

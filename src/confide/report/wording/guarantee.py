@@ -26,6 +26,7 @@ from confide.privacy.measure import Measure, letter_in
 from confide.privacy.unit import Entity
 from confide.release.certificate.certificate import GROUP_SIZES, shown_group_loss, shown_loss
 from confide.release.certificate.its_noise import reason_text
+from confide.release.certificate.over_sites import over_sites_text
 from confide.release.certificate.parts import AccountingPart, ChargePart
 from confide.report.wording.odds_words import (
     adjacency_text,
@@ -123,6 +124,7 @@ def guarantee(plan: Plan, *, accounting: AccountingPart, words: Words) -> Guaran
         )
     ]
     promise.append(" ".join(_accounted(plan, words=words)))
+    promise += filter(None, (over_sites_text(plan, words=words),))
     promise += _windows(accounting, dataset=dataset, words=words)
     promise += patient_promises(dataset, words=words)
     excluded = words.each("guarantee.not")

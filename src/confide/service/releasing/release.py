@@ -69,7 +69,7 @@ def release(
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        return _certified(site, stored, snapshot=snapshot, outlines=outlines)
+        return certified_here(site, stored, snapshot=snapshot, outlines=outlines)
 
 
 def _require_plan(plan: object) -> None:
@@ -103,7 +103,7 @@ def advance(
             request_key=request or key_of_plan(plan),
             progress=snapshot.watched(progress),
         )
-        return _certified(site, stored, snapshot=snapshot, outlines=outlines)
+        return certified_here(site, stored, snapshot=snapshot, outlines=outlines)
 
 
 def require_checked(site: Site, *, stored: bool) -> None:
@@ -137,9 +137,10 @@ def gate(site: Site) -> Gate:
     )
 
 
-def _certified(
+def certified_here(
     site: Site, stored: StoredRelease, *, snapshot: Snapshot, outlines: "Maps"
 ) -> Release:
+    """Return a stored answer with its certificate, signed by the site."""
     with stored_already(stored.entry.number):
         return certified(
             stored,

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from confide.errors import NotAFileError
-from confide.jobs.federated.federation import ALL
 from confide.jobs.federated.secure_sum.envelope import Leg
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
+from confide.plans.sites.federation import ALL
 from confide.regular_file import create_bytes, folder_of_others, read_beside, sync_folder
 
 _NAME = re.compile(
@@ -67,6 +67,16 @@ class FolderCarrier:
             return
         sync_folder(own)
         sync_folder(self._place)
+
+    def has_said(self, leg: Leg) -> bool:
+        """Return whether this member wrote a message of a step before, in this process or not."""
+        form = re.compile(rf"p{int(leg)}\.{re.escape(self._member)}\..*\.msg", re.ASCII)
+        try:
+            with folder_of_others(self._place / self._member) as folder:
+                names = [entry.name for entry in os.scandir(folder)]
+                return any(map(form.fullmatch, names))
+        except OSError:  # not there yet
+            return False
 
     def take(self, *, leg: Leg, sender: str) -> Iterator[bytes]:
         """Yield the messages of a step from a sender to this member or to all, each once."""

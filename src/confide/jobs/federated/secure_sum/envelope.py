@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 
 from confide.errors import MessageRefusedError
-from confide.jobs.federated.federation import Federation
+from confide.plans.sites.federation import Federation
 from confide.release.site.keys import SigningKey, is_signed_by
 
 COORDINATOR, EVERYONE = 0xFFFF, 0xFFFE

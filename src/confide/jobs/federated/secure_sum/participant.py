@@ -17,7 +17,7 @@ References:
 """
 
 from collections.abc import Callable, Collection
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -62,6 +62,7 @@ from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.noise.entropy import Entropy
 from confide.release.site.keys import SigningKey
 
+_Result = TypeVar("_Result")
 Contribution: TypeAlias = Callable[[], NDArray[np.int64]]
 """Gives a site's vector, noise included; charges the site's ledger before it reads a row."""
 
@@ -99,6 +100,8 @@ class Participant:
         self._signing, self._used, self._contribution = key, used, contribution
         self._entropy = entropy
         self._answers: dict[bytes, bytes] = {}
+        self._delivery = b""
+        self._survivors: set[int] = set()
         self.expects: Leg | None = None
         self._ended = ""
         self._private: tuple[X25519PrivateKey, ...] = ()
@@ -109,6 +112,11 @@ class Participant:
     def is_done(self) -> bool:
         """Whether the site has said all that it will say, or the round ended for it."""
         return bool(self._ended) or self.expects is Leg.UNMASK
+
+    @property
+    def survivors(self) -> tuple[int, ...]:
+        """Numbers of the sites to whose sum this one consented, ascending; () before."""
+        return tuple(sorted(self._survivors))
 
     def begin(self) -> bytes:
         """Mark the round as used, and return the site's first message.
@@ -121,6 +129,24 @@ class Participant:
         self._own_keys = b"".join(key.public_key().public_bytes_raw() for key in self._private)
         self.expects = Leg.KEYS
         return self._say(Leg.ADVERTISE, self._own_keys)
+
+    def accept(self, wire: bytes) -> None:
+        """Check the delivery, after which the site's numbers would be asked for; answer nothing.
+
+        What is wrong with it is found before anything is charged.  :meth:`receive` is then given
+        the same message.
+
+        Raises:
+            MessageRefusedError: As :meth:`receive`, or if it is of another step; nothing changed.
+            RoundAbortedError: If the round ended, now or before.
+        """
+        if self._ended:
+            raise RoundAbortedError(self._ended)
+        envelope = opened_wire(wire, context=self._context, federation=self._terms.federation)
+        self._require_turn(envelope)
+        if envelope.leg is not Leg.DELIVER:
+            raise MessageRefusedError("The message is no delivery of shares.")
+        self._judged(lambda: self._delivered(envelope.body))
 
     def receive(self, wire: bytes) -> bytes:
         """Return the answer to a message of the coordinator.
@@ -136,9 +162,15 @@ class Participant:
             return known
         envelope = opened_wire(wire, context=self._context, federation=self._terms.federation)
         self._require_turn(envelope)
+        answer = self._judged(lambda: self._answer(envelope))
+        self._answers[sha256(wire)] = answer
+        return answer
+
+    def _judged(self, work: Callable[[], _Result]) -> _Result:
+        """Return what work on a message of the coordinator returns; its failure ends the round."""
         self._ended = "The round ended for this site."
         try:
-            answer = self._answer(envelope)
+            done = work()
         except MessageRefusedError as error:  # signed by the coordinator, so it is its doing
             self._end(f"The coordinator broke the protocol. {error}")
         except RoundAbortedError as error:
@@ -147,8 +179,7 @@ class Participant:
             self._forget()
             raise
         self._ended = ""
-        self._answers[sha256(wire)] = answer
-        return answer
+        return done
 
     def _require_turn(self, envelope: Envelope) -> None:
         if envelope.sender != COORDINATOR or envelope.recipient not in (self.site, EVERYONE):
@@ -243,6 +274,14 @@ class Participant:
 
     def _mask(self, body: bytes | memoryview) -> bytes:
         """Open the shares of others, ask for the vector, and hide it."""
+        others = self._delivered(body)
+        return self._shared + self._masked(others)
+
+    def _delivered(self, body: bytes | memoryview) -> list[int]:
+        """Open the shares of others; return who they are."""
+        if self._delivery not in (b"", sha256(body)):
+            raise RoundAbortedError("The coordinator said two things at one step.")
+        self._delivery = sha256(body)
         dealers, listed, sealed_pairs = read_delivery(body)
         self._require_enough([dealer.site for dealer in dealers])
         require_ascending([dealer.site for dealer in dealers], below=len(self._names))
@@ -260,7 +299,7 @@ class Participant:
                 )
             self._held[site] = opened
         self._dealers, self._shared = tuple(d.site for d in dealers), sha256(listed)
-        return self._shared + self._masked(others)
+        return others
 
     def _masked(self, others: list[int]) -> bytes:
         contribution, self._contribution = self._contribution, _spent

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.federated.federation import Federation
 from confide.plans.canonical import canonical_bytes, encode
+from confide.plans.sites.federation import Federation
 
 LONGEST_VECTOR = 1 << 26
 """Numbers in a vector."""

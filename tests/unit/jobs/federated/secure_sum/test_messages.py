@@ -11,7 +11,6 @@ from confide.errors import (
     MessageRefusedError,
     RoundAbortedError,
 )
-from confide.jobs.federated.federation import Federation, Member
 from confide.jobs.federated.secure_sum.envelope import (
     COORDINATOR,
     EVERYONE,
@@ -20,6 +19,7 @@ from confide.jobs.federated.secure_sum.envelope import (
     opened_wire,
     signed_wire,
 )
+from confide.plans.sites.federation import Federation, Member
 from confide.release.site.keys import SigningKey
 from federations import Hospitals, Played
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from confide.jobs.federated.charges import site_losses
-from confide.jobs.federated.tolerance import Tolerance
+from confide.plans.sites.site_losses import site_losses
+from confide.plans.sites.tolerance import Tolerance
 
 EXAMPLES = [  # n, d, c, t: outsider, after drops, all others collude
     ((3, 0, 1, 3), 0.013333, 0.013333, 0.04),

@@ -3,7 +3,7 @@
 import pytest
 
 from confide.errors import InvalidParameterError
-from confide.jobs.federated.tolerance import Tolerance, least_threshold
+from confide.plans.sites.tolerance import Tolerance, least_threshold
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from confide.errors import ContractError
-from confide.jobs.federated.tolerance import Tolerance
+from confide.plans.sites.tolerance import Tolerance
 
 ALL = "all"
 """Not a member, but everybody."""
@@ -50,6 +50,7 @@ class Federation:
         coordinator: Who passes messages on and opens the sum; holds no records.
         sites: In the order that numbers them from 0.
         tolerance: Of so many sites.
+        sites_per_person: Of how many sites one person may be a patient, for whom the promise holds.
 
     Raises:
         ContractError: If a name or a key stands twice, or the tolerance is of another number.
@@ -58,6 +59,7 @@ class Federation:
     coordinator: Member
     sites: tuple[Member, ...]
     tolerance: Tolerance
+    sites_per_person: int = 1
 
     def __post_init__(self) -> None:
         members = (self.coordinator, *self.sites)
@@ -68,4 +70,10 @@ class Federation:
             raise ContractError(
                 f"Expected {self.tolerance.sites} sites, got {len(self.sites)}.",
                 hint="What a federation withstands is stated for the sites it has.",
+            )
+        k = self.sites_per_person
+        if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= len(self.sites):
+            raise ContractError(
+                f"Expected sites-per-person from 1 to {len(self.sites)}, got {k!r}.",
+                hint="Of how many of these sites may one person be a patient?",
             )

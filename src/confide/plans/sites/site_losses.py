@@ -12,7 +12,7 @@ charge.  All of it is for those who cannot break X25519 and ChaCha20: it is comp
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.jobs.federated.tolerance import Tolerance
+from confide.plans.sites.tolerance import Tolerance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def site_losses(rho: Fraction, *, tolerance: Tolerance) -> SiteLosses:
     Example:
         Ten hospitals, two may drop out, one may collude:
 
-        >>> from confide.jobs.federated.tolerance import Tolerance
+        >>> from confide.plans.sites.tolerance import Tolerance
         >>> held = Tolerance(sites=10, drops=2, colluders=1, threshold=6)
         >>> losses = site_losses(Fraction("0.02"), tolerance=held)
         >>> float(losses.outsider), float(losses.all_others_collude), float(losses.at_sites(3))

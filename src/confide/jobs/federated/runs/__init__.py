@@ -1,0 +1,1 @@
+"""Runs: one study over sites, from its proposal to the certificates of all."""

@@ -1,0 +1,178 @@
+"""What the coordinator proposes, and what a site checks of it before anything is charged.
+
+*Privacy:* a site computes its own plan from its own study.yaml, dataset.yaml and federation.yaml,
+and takes part only where that has the digest that its operator approved and the coordinator
+proposed.  What differs is told by the part of the plan that it stands in.
+"""
+
+import datetime as dt
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from confide.errors import ContractError, MessageRefusedError, PolicyError
+from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.jobs.federated.secure_sum.round_terms import RoundTerms
+from confide.plans.canonical import Json
+from confide.plans.plan import Plan
+from confide.plans.pricing.over_sites import largest_number, vector_length
+from confide.plans.sites.federation import Federation
+
+LARGEST_SKEW = dt.timedelta(minutes=10)
+"""By how much clocks of members may differ."""
+
+_FOLDER = re.compile(r"run-([0-9a-f]{64})", re.ASCII)
+_PARTS = {
+    "dataset": "the data set's public facts",
+    "study": "what the study says of itself",
+    "statistics": "the statistics",
+    "measurements": "measurements, noise or charges",
+    "federation": "the members, their keys or what they withstand",
+    "version": "the format",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One run, as the coordinator proposes it.
+
+    Attributes:
+        run: 64 hexadecimal digits that no other run has.
+        plan: JSON of the plan over sites.
+        digest: Of the plan.
+        at: When it was proposed.
+        until: When nobody may begin to take part any more.
+    """
+
+    run: str
+    plan: Json
+    digest: str
+    at: dt.datetime
+    until: dt.datetime
+
+    def body(self) -> Json:
+        """Return what is signed."""
+        return {
+            "plan": self.plan,
+            "digest": self.digest,
+            "at": self.at.isoformat(timespec="seconds"),
+            "until": self.until.isoformat(timespec="seconds"),
+        }
+
+    @classmethod
+    def read(cls, body: Json, *, run: str) -> Self:
+        """Return what was signed.
+
+        Raises:
+            MessageRefusedError: If it is none.
+        """
+        try:
+            at, until = (_moment(body[name]) for name in ("at", "until"))
+            plan = dict(body["plan"])
+            return cls(run=run, plan=plan, digest=str(body["digest"]), at=at, until=until)
+        except (ValueError, KeyError, TypeError):
+            raise MessageRefusedError("The coordinator's proposal cannot be read.") from None
+
+    def require_timely(self, now: dt.datetime) -> None:
+        """Refuse a run of before, and one of a clock that is not this site's.
+
+        Raises:
+            PolicyError: If it is one.
+        """
+        if now > self.until + LARGEST_SKEW:
+            raise PolicyError(
+                f"The run was open until {self.until:%Y-%m-%d %H:%M} UTC.",
+                hint="Ask the coordinator for another run, or set this machine's clock.",
+            )
+        if self.at > now + LARGEST_SKEW:
+            raise PolicyError(
+                f"The run is of {self.at:%Y-%m-%d %H:%M} UTC, which is still to come here.",
+                hint="Clocks of the members may differ by 10 minutes: set them.",
+            )
+
+    def require_same(self, plan: Plan) -> None:
+        """Refuse a run of another plan than this site's own.
+
+        Raises:
+            ContractError: If it is one; the text says which part differs.
+        """
+        if self.digest != plan.digest() or self.plan != plan.to_json():
+            raise ContractError(
+                f"The coordinator proposes another plan than this site's: {self._other(plan)} "
+                "differ.",
+                hint="study.yaml, federation.yaml and all of dataset.yaml but source, caps, policy "
+                "and issuer have to be the same at every site.",
+            )
+
+    def _other(self, plan: Plan) -> str:
+        mine = plan.to_json()
+        names = sorted({*mine, *self.plan} - {"is"})
+        other = [name for name in names if mine.get(name) != self.plan.get(name)]
+        first = "federation" if "federation" in other else ""  # by which measurements differ too
+        told = [first] if first else [name for name in other if name != "measurements"] or other
+        return ", ".join(_PARTS.get(name, "unknown parts") for name in told) or "digests"
+
+
+def require_approved(plan: Plan, *, digest: str) -> None:
+    """Refuse to go on with a plan of which another digest was approved.
+
+    Raises:
+        ContractError: If it is another one.
+    """
+    if digest != (mine := plan.digest()):
+        raise ContractError(
+            f"The digest that was approved is not that of this site's plan, {mine}.",
+            hint="Look at the plan as it is now, and approve its digest as it is printed.",
+        )
+
+
+def _moment(text: str) -> dt.datetime:
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("expected a time with its zone")
+    return moment
+
+
+def proposals(root: Path, *, federation: Federation) -> list[Proposal]:
+    """Return all runs that the coordinator proposed in a folder, the latest first.
+
+    Raises:
+        MessageRefusedError: If the only ones there are of another key or federation.
+        OSError: If the folder cannot be read.
+    """
+    found, refused = [], None
+    for name in sorted(entry.name for entry in os.scandir(root)):
+        named = _FOLDER.fullmatch(name)
+        if named is None:
+            continue
+        board = Board(root, federation=federation, run=named[1])
+        try:
+            board.require_own(NoticeKind.PROPOSED, federation.coordinator.name)
+            body = board.read(NoticeKind.PROPOSED, federation.coordinator.name)
+            if body is not None:
+                found.append(Proposal.read(body, run=named[1]))
+        except MessageRefusedError as error:
+            refused = error
+    if refused is not None and not found:
+        raise refused
+    return sorted(found, key=lambda each: (each.at, each.run), reverse=True)
+
+
+def sum_terms(plan: Plan, *, run: str) -> RoundTerms:
+    """Return the terms of the one sum of a run.
+
+    Raises:
+        ContractError: If the plan is of one site.
+    """
+    if plan.federation is None:
+        raise ContractError("The plan is of one site.")
+    return RoundTerms(
+        federation=plan.federation,
+        run=run,
+        number=0,
+        length=vector_length(plan),
+        bound=largest_number(plan.federation),
+        subject=plan.digest(),
+    )

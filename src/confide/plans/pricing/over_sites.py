@@ -1,0 +1,96 @@
+"""A study's plan over sites: what each of them signs, charges and computes its share of.
+
+The questions, their sensitivities and their charges are those of the study at one site.  The noise
+is that of parts (:mod:`confide.plans.sites.shared_noise`), and the plan names the sites, so that
+one digest says what everybody approves.
+
+*Privacy:* every site charges all of ρ to its own ledger: ρ is what the sum loses although d sites
+drop out and c others act with the coordinator, for a person who is a patient of up to k sites.
+*Utility:* variance n/m times that of one trusted curator, and k² times that for k sites a person.
+"""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from confide.errors import ContractError, UnsupportedError
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.plans.growth import grown_to
+from confide.plans.plan import Measurement, Plan
+from confide.plans.rounds.in_turn import answer_length
+from confide.plans.sites.federation import Federation
+from confide.plans.sites.shared_noise import SharedNoise
+from confide.privacy.amount import NANO
+from confide.privacy.measure import Measure
+from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked
+
+_LARGEST_SUM = (1 << 63) - 1
+_SIGMAS = 16
+"""Widths of noise for which the range of sums leaves room; beyond is a chance below 10⁻⁵⁶."""
+
+
+def over_sites(plan: Plan, *, federation: Federation) -> Plan:
+    """Return the plan of a study over sites.
+
+    Raises:
+        ContractError: If it grows, leaves patients out by their own budgets, or its sums would not
+            fit into 64 bits.
+        UnsupportedError: If a statistic is not one vector with Gaussian noise.
+    """
+    if plan.dataset.measure is not Measure.ZCDP:
+        raise UnsupportedError(
+            "Over sites noise is Gaussian and counts as ρ.",
+            hint="Write accounting: {measure: zcdp, delta: 1e-6}, or {measure: mixed, ...}.",
+        )
+    if grown_to(plan) is not None:
+        raise ContractError(
+            "A running count does not grow over sites.", hint="Ask for a series of periods."
+        )
+    if plan.dataset.patients:
+        raise ContractError(
+            "Over sites nobody is left out by a budget of their own.",
+            hint="Take the study under a policy whose caps are those of everybody.",
+        )
+    shared = tuple(_shared(each, federation=federation) for each in plan.measurements)
+    made = replace(plan, measurements=shared, federation=federation)
+    bound = largest_number(federation)
+    for each in shared:
+        _require_room(each, bound=bound, people=plan.dataset.population or 1)
+    return made
+
+
+def largest_number(federation: Federation) -> int:
+    """Return the bound of a site's numbers at which no sum over all sites passes 63 bits."""
+    return _LARGEST_SUM // len(federation.sites)
+
+
+def vector_length(plan: Plan) -> int:
+    """Return how many numbers each site sends: all measurements, one after another."""
+    return sum(answer_length(each, dataset=plan.dataset) for each in plan.measurements)
+
+
+def _shared(measurement: Measurement, *, federation: Federation) -> Measurement:
+    aggregate = measurement.aggregate
+    is_vector = not isinstance(aggregate, InRounds | Keyed | Ranked)
+    if not is_vector or not isinstance(measurement.mechanism, DiscreteGaussian):
+        raise UnsupportedError(
+            f"Statistic {measurement.statistic!r} is not one vector with Gaussian noise, so sites "
+            "cannot add it.",
+            hint="Over sites ask for counts, histograms, sums, means, rates, series, survival or a "
+            "Table 1 with means.",
+        )
+    rho = Fraction(measurement.nano, NANO)
+    noise = SharedNoise.bought(rho, sensitivity=measurement.sensitivity, federation=federation)
+    return replace(measurement, shared=noise, mechanism=noise.total)
+
+
+def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
+    noise = measurement.shared
+    if noise is None:
+        raise ContractError("The noise of a measurement over sites is shared.")
+    width = _SIGMAS * math.isqrt(math.ceil(noise.part.noise.sigma_squared) + 1)
+    if people * measurement.sensitivity.linf * noise.grid + width > bound:
+        raise ContractError(
+            f"Sums of statistic {measurement.statistic!r} over sites may pass 63 bits.",
+            hint="Measure in larger units: a coarser step, or narrower bounds.",
+        )

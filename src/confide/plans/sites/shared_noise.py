@@ -1,0 +1,110 @@
+"""Noise that sites add in parts: what a measurement over sites says of it.
+
+*Law.*  Each of n sites adds discrete Gaussian noise of σᵢ² on a grid of 1/g of the measurement's
+unit, g odd, so that σᵢ ≥ 3 grid points.  m = n − d − c parts alone keep ρ = (kΔ₂)²/(2mσᵢ²) + κ·kΔ₁,
+where a person may be a patient of k sites, and an integer vector that moves by Δ₁ moves in at most
+Δ₁ coordinates (:mod:`confide.noise.distributed.gaussian_parts`).  The coordinator rounds the sum
+to the unit.
+
+*Utility:* mean 0 and variance at most nσᵢ²/g² + 1/12 (1/12 of the rounding, where g > 1): n/m times
+that of one trusted curator.  Intervals are made for all n parts; where sites dropped out they are
+a little wide.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.distributed.gaussian_parts import LEAST_VARIANCE, GaussianParts
+from confide.plans.sites.federation import Federation
+from confide.privacy.amount import NANO
+from confide.privacy.sensitivity import Sensitivity
+
+_STEPS = 2**20
+"""Parts of 1 to which σᵢ² is rounded up: more noise than needed by at most 1e-7, which pays κ."""
+
+_ROUNDING = Fraction(1, 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedNoise:
+    """Noise of one measurement, of which every site adds a part.
+
+    Attributes:
+        part: Of one site, on the grid; ``part.parts`` is m.
+        sites: n.
+        per_person: k, of how many sites one person may be a patient.
+        grid: g, grid points in one unit of the measurement; odd.
+
+    Example:
+        A count at ρ = 0.005 over ten hospitals, seven of which are counted on:
+
+        >>> part = GaussianParts(sigma_squared_each=Fraction(100, 7), parts=7)
+        >>> SharedNoise(part=part, sites=10).total.sigma_squared
+        Fraction(1000, 7)
+    """
+
+    part: GaussianParts
+    sites: int
+    per_person: int = 1
+    grid: int = 1
+
+    @classmethod
+    def bought(
+        cls, rho: Fraction, *, sensitivity: Sensitivity, federation: Federation
+    ) -> "SharedNoise":
+        """Return the noise that a charge buys in a federation."""
+        parts, k = federation.tolerance.honest, federation.sites_per_person
+        plain = k * k * sensitivity.l2_squared / (2 * parts * rho)
+        grid = 1 if plain >= LEAST_VARIANCE else math.isqrt(math.ceil(LEAST_VARIANCE / plain)) | 1
+        while grid * grid * plain < LEAST_VARIANCE:
+            grid += 2
+        each = Fraction(math.ceil(grid * grid * plain * _STEPS) + 1, _STEPS)
+        part = GaussianParts(sigma_squared_each=each, parts=parts)
+        return cls(part=part, sites=federation.tolerance.sites, per_person=k, grid=grid)
+
+    @property
+    def total(self) -> DiscreteGaussian:
+        """The law that estimates and intervals are made with: of all parts and the rounding."""
+        variance = self.sites * self.part.sigma_squared_each / self.grid**2
+        return DiscreteGaussian(sigma_squared=variance + (_ROUNDING if self.grid > 1 else 0))
+
+    def rho(self, sensitivity: Sensitivity) -> Fraction:
+        """Return what m parts lose, κ included."""
+        k, moved = self.per_person, sensitivity
+        far = self.grid**2 * k**2 * moved.l2_squared
+        return self.part.loss(l2_squared=far, l0=k * moved.l1).rho
+
+    def is_of(self, federation: Federation) -> bool:
+        """Return whether it is shared out as a federation says, on a grid that rounds fairly."""
+        held = federation.tolerance
+        return (
+            (self.sites, self.part.parts, self.per_person)
+            == (held.sites, held.honest, federation.sites_per_person)
+            and self.grid % 2 == 1
+            and self.grid >= 1
+        )
+
+    def rounded(self, total: int) -> int:
+        """Return the whole number nearest to a sum on the grid; g is odd, so there is one.
+
+        Example:
+            >>> part = GaussianParts(sigma_squared_each=Fraction(9), parts=2)
+            >>> noise = SharedNoise(part=part, sites=3, grid=5)
+            >>> [noise.rounded(total) for total in (-8, -7, 2, 3, 12)]
+            [-2, -1, 0, 1, 2]
+        """
+        return (2 * total + self.grid) // (2 * self.grid)
+
+
+def charged_as(l2_squared: int, *, nano: int) -> DiscreteGaussian:
+    """Return the noise that a charge in ρ buys of one curator: the event that ledgers keep.
+
+    Parts that keep the charge, as a plan has to show, lose no more than this noise does.
+
+    Example:
+        >>> charged_as(1, nano=5_000_000).sigma_squared
+        Fraction(100, 1)
+    """
+    return DiscreteGaussian(sigma_squared=Fraction(l2_squared * NANO, 2 * nano))

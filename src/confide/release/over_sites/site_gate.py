@@ -1,0 +1,148 @@
+"""The door of one site to a release over sites: its ledger, its rows, its part of the noise.
+
+::
+
+    check the plan                     as the gate does; no row is read, nothing is charged
+    reserve the charge                 durable; refused for public reasons only
+    gather                             all sites speak and share keys; where too few do, the charge
+                                       is given back
+    record that reading begins         durable; the site's numbers were asked for
+    read, add this site's part of the noise
+    send the numbers, hidden, and get the sum over sites
+    commit the sum                     durable, in this site's ledger; publish it
+
+*Privacy:* what leaves is this site's vector plus its own part of the noise, under masks that vanish
+in the sum alone.  From the moment at which reading begins the charge stays, whatever becomes of the
+round: burned or untouched, never half.  A retry is another run, with fresh noise and masks, and
+another charge.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from confide.budget.ledger import Ledger, Reservation, StoredRelease
+from confide.errors import ContractError, UnsupportedError
+from confide.noise.entropy import Entropy, SystemEntropy
+from confide.plans.plan import Measurement, Plan
+from confide.plans.soundness.soundness import require_sound
+from confide.release.asking import charge_request
+from confide.release.certificate.certificate import require_statable
+from confide.release.gate import asked_of
+from confide.release.over_sites.among_sites import AmongSites
+from confide.release.passage import Answering, BoughtAnswer, Passage
+from confide.release.patients import (
+    AdmittedRows,
+    EverybodysRows,
+    require_caps_in_force,
+    rows_of,
+)
+from confide.rows.engine import Engine, Exact, exact_vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteGate:
+    """Everything that one site's part in a release over sites passes through.
+
+    Attributes:
+        ledger: Of this site.
+        engine: What reads its rows.
+        report_incident: Told the incident id and the failure, for the steward's local log only.
+        require_consent: Refuses once others withdrew than those whom the engine leaves out.
+        rehearse: Refuses a plan whose answer could not be certified and reported.
+        entropy: What its part of the noise is made of.
+    """
+
+    ledger: Ledger
+    engine: Engine
+    report_incident: Callable[[str, BaseException], None]
+    require_consent: Callable[[], None]
+    rehearse: Callable[[Plan], None]
+    entropy: Entropy = field(default_factory=SystemEntropy)
+
+    def take_part(
+        self,
+        plan: Plan,
+        *,
+        among: AmongSites,
+        analyst: str,
+        request_key: str,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> StoredRelease:
+        """Return the stored sum over sites, in which this site's rows and part of the noise are.
+
+        Args:
+            plan: Over sites.
+            among: The other sites, heard before and after the numbers of this one.
+            analyst: Account that asks.
+            request_key: Of the run; the same one returns the same bytes, and is charged once.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
+            ContractError: If the plan is not over sites, or does not follow from its statistics.
+            RoundAbortedError: If the round ended before this site's numbers were asked for; nothing
+                is charged.
+            ReleaseFailedError: If anything fails afterwards; the charge stays.
+        """
+        self._check(plan, progress=progress)
+        if self.ledger.known(plan.digest(), analyst=analyst, request_key=request_key) is None:
+            self.rehearse(plan)
+
+        def admit(held: Reservation) -> Answering:
+            rows = rows_of(
+                plan,
+                held.entry,
+                engine=self.engine,
+                ledger=self.ledger,
+                store=None,
+                entropy=self.entropy,
+            )
+            progress("gather")
+            among.gather()
+            return lambda: self._answer(plan, rows, among=among, progress=progress)
+
+        passage = Passage(
+            ledger=self.ledger,
+            entropy=self.entropy,
+            report_incident=self.report_incident,
+            require_consent=self.require_consent,
+        )
+        request = charge_request(plan, analyst=analyst, request_key=request_key)
+        return passage.take(request, admit=admit, progress=progress)
+
+    def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
+        if plan.federation is None:
+            raise ContractError("The plan is of this site alone.", hint="Run: confide run")
+        require_caps_in_force(plan, ledger=self.ledger, store=None)
+        progress("check")
+        require_sound(plan)
+        require_statable(plan)
+        self.engine.check(asked_of(plan), dataset=plan.dataset)
+
+    def _answer(
+        self,
+        plan: Plan,
+        rows: EverybodysRows | AdmittedRows,
+        *,
+        among: AmongSites,
+        progress: Callable[[str], None],
+    ) -> BoughtAnswer:
+        progress("read")
+        exact, members = rows.read(asked_of(plan))
+        progress("noise")
+        answers = iter(exact.reveal_to_gate())
+        numbers: list[int] = []
+        for measurement in plan.measurements:
+            secret = exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
+            numbers += _with_part(measurement, secret, entropy=self.entropy)
+        progress("add")
+        return BoughtAnswer(payload=among.add(tuple(numbers)).payload(), members=members)
+
+
+def _with_part(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> tuple[int, ...]:
+    """Return exact numbers on the grid of the noise, with this site's part of it."""
+    shared = measurement.shared
+    if shared is None or not isinstance(secret, tuple):
+        raise UnsupportedError("The noise of a measurement over sites is shared.")
+    on_grid = tuple(shared.grid * value for value in secret)
+    return shared.part.noise.randomize(on_grid, entropy=entropy)

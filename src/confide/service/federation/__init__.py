@@ -1,0 +1,1 @@
+"""Releases over sites: members enrol, one proposes, each approves and takes part."""

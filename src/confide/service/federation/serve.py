@@ -1,0 +1,365 @@
+"""Serve-site: one site's part in a run, from the proposal to its own certificate."""
+
+import contextlib
+import datetime as dt
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.errors import (
+    BudgetExhaustedError,
+    ConfideError,
+    ContractError,
+    MessageRefusedError,
+    PolicyError,
+    ReleaseFailedError,
+    RoundAbortedError,
+    UnsupportedError,
+    VerificationError,
+)
+from confide.files.federation.federation import read_federation
+from confide.files.study import DeclaredStudy
+from confide.jobs.federated.carriers.by_folder import Waiting
+from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
+from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.jobs.federated.runs.proposal import (
+    Proposal,
+    proposals,
+    require_approved,
+    sum_terms,
+)
+from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
+from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
+from confide.plans.plan import Plan
+from confide.plans.sites.federation import Federation
+from confide.release.approval import analyst_of
+from confide.release.over_sites.site_gate import SiteGate
+from confide.release.published import has_answer
+from confide.release.refusal import told_in_epsilon
+from confide.release.site.incidents import log_incident, stored_already
+from confide.release.site.seal import sealing
+from confide.release.site.snapshot import Snapshot
+from confide.release.verify.verify import verify
+from confide.report.release import Release
+from confide.service.opening import open_study
+from confide.service.planning.loss import ToldLoss, told_loss
+from confide.service.planning.preview import Preview, preview
+from confide.service.releasing.deliver import has_room, require_outside
+from confide.service.releasing.release import certified_here, require_checked
+from confide.service.site import Site
+
+_USED = "federation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPlan:
+    """A site's plan over sites, which its operator looks at before approving it.
+
+    Attributes:
+        digest: What is approved.
+        site: This member's name; "" of who is none.
+        sites: Names of all.
+        variance: Of the noise, as a multiple of that of one trusted curator.
+        preview: What it would give, and what it takes of this site's caps.
+    """
+
+    digest: str
+    site: str
+    sites: tuple[str, ...]
+    variance: float
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A site's release of a sum over sites.
+
+    Attributes:
+        run: Which run.
+        folder: Where the release is.
+        report: The page in it.
+        certificate: The certificate in it, signed by this site.
+        id: Of the release, in this site's ledger.
+        charged: Whether it was charged now.
+        added: Names of the sites that are in the sum.
+        loss: What it cost this site.
+    """
+
+    run: str
+    folder: Path
+    report: Path
+    certificate: Path
+    id: str
+    charged: bool
+    added: tuple[str, ...]
+    loss: ToldLoss
+
+
+def own_plan(study: Path, *, federation: Path) -> OwnPlan:
+    """Return what a site would approve; charges nothing and reads no row.
+
+    Raises:
+        ContractError: If a file breaks its contract, or a statistic is not one that sites add.
+    """
+    members = read_federation(federation)
+    site, declared = open_study(study)
+    with site:
+        plan, held = declared.plan_over(members), members.tolerance
+        named = [each.name for each in members.sites if each.key == site.signer.name]
+        return OwnPlan(
+            digest=plan.digest(),
+            site="".join(named),
+            sites=tuple(each.name for each in members.sites),
+            variance=members.sites_per_person**2 * held.sites / held.honest,
+            preview=preview(plan, site=site),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """Where members meet, and how long they wait there.
+
+    Attributes:
+        folder: The one that is synchronised.
+        seconds: How long each word of another member is waited for.
+        pause: Seconds between looks.
+        clock: Says what time it is.
+    """
+
+    folder: Path
+    seconds: float
+    pause: float = 0.2
+    clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)
+
+
+@sealing
+def serve_site(
+    study: Path,
+    *,
+    federation: Path,
+    meeting: Meeting,
+    approve: str,
+    out: Path,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Served:
+    """Take part in the latest run of a folder, and save this site's release of the sum.
+
+    Args:
+        study: A study.yaml, as every member has it.
+        federation: A federation.yaml, as every member has it.
+        meeting: Where the run is.
+        approve: Digest of the plan, as this site's operator saw it.
+        out: Folder for the release.
+        progress: Told the name of each stage.
+
+    Raises:
+        ContractError: If the coordinator proposes another plan than was approved, or ``out`` holds
+            another release; nothing is charged.
+        PolicyError: If a cap would be passed, or the run is of another time; nothing is charged.
+        RoundAbortedError: If the run ended before this site's numbers were asked for, or nobody
+            proposes one in time; nothing is charged.
+        ReleaseFailedError: If it ended afterwards; the charge stays.
+    """
+    members = read_federation(federation)
+    site, declared = open_study(study)
+    with site:
+        plan, me = declared.plan_over(members), _place_of(site, members)
+        require_outside(out, folder=site.folder)
+        require_approved(plan, digest=approve)
+        waiting = Waiting(
+            coordinator=members.coordinator.name, seconds=meeting.seconds, pause=meeting.pause
+        )
+        progress("wait")
+        proposal = waiting.until(lambda: _latest(meeting.folder, federation=members))
+        board = Board(meeting.folder, federation=members, run=proposal.run)
+        name = members.sites[me].name
+        who = analyst_of(site.ledger, plan, request=proposal.run)
+        stored = has_answer(plan, ledger=site.ledger, analyst=who, request_key=proposal.run)
+        with _told_why(board, site=site, name=name):
+            if not stored:
+                proposal.require_timely(meeting.clock())
+            proposal.require_same(plan)
+        with _told_that(board, site=site, name=name):
+            if not has_room(out, plan=plan, request=proposal.run):
+                raise ContractError(
+                    f"{out.name or out} holds something else; nothing was charged.",
+                    hint="Choose another --out.",
+                )
+            board.post(NoticeKind.ACCEPTED, {"digest": approve}, sender=name, key=site.signer)
+            before = site.ledger.head().number
+            looking = Waiting(
+                coordinator=waiting.coordinator,
+                seconds=meeting.seconds,
+                pause=meeting.pause,
+                look=lambda: look_for_end(board, coordinator=members.coordinator.name),
+            )
+            among = SiteRound(
+                plan,
+                terms=sum_terms(plan, run=proposal.run),
+                site=me,
+                key=site.signer,
+                used=_used(site),
+                board=board,
+                carrier=FolderCarrier(
+                    meeting.folder, terms=sum_terms(plan, run=proposal.run), member=name
+                ),
+                waiting=looking,
+            )
+            made = _released(
+                site, plan, among=among, run=proposal.run, analyst=who, progress=progress
+            )
+        return _saved(
+            site, declared, made, board=board, name=name, out=out, before=before, progress=progress
+        )
+
+
+def _place_of(site: Site, federation: Federation) -> int:
+    """Return the number of this site."""
+    for place, member in enumerate(federation.sites):
+        if member.key == site.signer.name:
+            return place
+    raise ContractError(
+        f"No site of the federation has this site's key, {site.signer.name}.",
+        hint="Tell it to the others with confide federate enrol, and get their federation.yaml.",
+    )
+
+
+def _latest(root: Path, *, federation: Federation) -> Proposal | None:
+    """Return the latest run that did not end."""
+    for proposal in proposals(root, federation=federation):
+        board = Board(root, federation=federation, run=proposal.run)
+        if board.read(NoticeKind.ABORTED, federation.coordinator.name) is None:
+            return proposal
+    return None
+
+
+def _used(site: Site) -> UsedRounds:
+    place = site.folder / _USED
+    place.mkdir(mode=0o700, exist_ok=True)
+    return UsedRounds(place)
+
+
+def _tell(board: Board, kind: NoticeKind, why: str, *, site: Site, name: str) -> None:
+    """Say once why this site takes no part, or no longer."""
+    with contextlib.suppress(OSError, MessageRefusedError):
+        if board.read(kind, name) is None:  # a member says one thing of each kind
+            board.post(kind, {"why": why}, sender=name, key=site.signer)
+
+
+@contextlib.contextmanager
+def _told_why(board: Board, *, site: Site, name: str) -> Iterator[None]:
+    """Tell the others what a proposal is refused for: its time, or the part that differs."""
+    try:
+        yield
+    except (PolicyError, ContractError) as refusal:
+        _tell(board, NoticeKind.REFUSED, str(refusal), site=site, name=name)
+        raise
+
+
+@contextlib.contextmanager
+def _told_that(board: Board, *, site: Site, name: str) -> Iterator[None]:
+    """Tell the others that this site takes no part, or no longer; nothing of its data or ledger."""
+    try:
+        yield
+    except ConfideError as failure:
+        kind, why = _in_public(failure)
+        _tell(board, kind, why, site=site, name=name)
+        raise
+
+
+def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
+    """Return what the others are told of a failure; no text of it but that of the round."""
+    match failure:
+        case BudgetExhaustedError():
+            told = "its budget does not allow the charge; nothing was charged."
+        case PolicyError():
+            told = "its policy or ledger does not allow the charge; nothing was charged."
+        case ContractError() | UnsupportedError():
+            told = "its files do not fit the plan; nothing was charged."
+        case RoundAbortedError():
+            return NoticeKind.ENDED, f"{failure} Nothing was charged."
+        case ReleaseFailedError():
+            return (
+                NoticeKind.ENDED,
+                "something failed after its rows were read; its charge stays.",
+            )
+        case _:
+            return NoticeKind.ENDED, f"{type(failure).__name__} at this site."
+    return NoticeKind.REFUSED, told
+
+
+def _released(
+    site: Site,
+    plan: Plan,
+    *,
+    among: SiteRound,
+    run: str,
+    analyst: str,
+    progress: Callable[[str], None],
+) -> Release:
+    from confide.report.rehearsal import rehearse
+
+    require_checked(
+        site, stored=has_answer(plan, ledger=site.ledger, analyst=analyst, request_key=run)
+    )
+    outlines = site.declared.outlines(plan)
+    with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
+        gate = SiteGate(
+            ledger=site.ledger,
+            engine=site.engine(),
+            report_incident=functools.partial(log_incident, site.folder / "incidents.log"),
+            require_consent=site.same_consent(),
+            rehearse=rehearse,
+        )
+        try:
+            stored = gate.take_part(
+                plan,
+                among=among,
+                analyst=analyst,
+                request_key=run,
+                progress=snapshot.watched(progress),
+            )
+        except BudgetExhaustedError as refusal:
+            raise told_in_epsilon(refusal, plan=plan) from None
+        return certified_here(site, stored, snapshot=snapshot, outlines=outlines)
+
+
+def _saved(
+    site: Site,
+    declared: DeclaredStudy,
+    made: Release,
+    *,
+    board: Board,
+    name: str,
+    out: Path,
+    before: int,
+    progress: Callable[[str], None],
+) -> Served:
+    made = made.called(declared.labels)
+    accounting = made.form.accounting
+    with stored_already(accounting.entry):
+        board.post(NoticeKind.CERTIFIED, made.certificate, sender=name, key=site.signer)
+        made.save(out, progress=progress)
+        progress("verify")
+        checked = verify(
+            made.certificate,
+            folder=out,
+            pinned_key=site.signer.name,
+            payload=made.noisy.payload(),
+        )
+    if checked.failed:
+        raise VerificationError(
+            f"What was saved does not verify: {checked.failed}.",
+            hint="Run it again: the stored answer is delivered at no charge.",
+        )
+    return Served(
+        run=board.run,
+        folder=out,
+        report=out / "report.html",
+        certificate=out / "certificate.json",
+        id=made.certificate["id"],
+        charged=accounting.entry > before,
+        added=made.noisy.added,
+        loss=told_loss(made.plan),
+    )

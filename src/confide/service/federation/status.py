@@ -1,0 +1,111 @@
+"""Status: how far each run in a folder has come, by what its members said."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.errors import MessageRefusedError
+from confide.files.federation.federation import read_federation
+from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.jobs.federated.runs.proposal import Proposal, proposals
+from confide.plans.sites.federation import Federation
+
+_BY_SITE = (NoticeKind.CERTIFIED, NoticeKind.ENDED, NoticeKind.REFUSED, NoticeKind.ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteStatus:
+    """What one site said in a run.
+
+    Attributes:
+        site: Its name.
+        said: The last of accepted, refused, ended, certified; "silent" before; "nobody's word" of
+            what it did not sign.
+        why: The reason that it gave, or what is wrong with its words.
+    """
+
+    site: str
+    said: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """One run.
+
+    Attributes:
+        run: Which.
+        digest: Of the plan that is proposed.
+        at: When it was proposed.
+        until: Until when sites may begin to take part.
+        came_to: "proposed", "added" or "aborted".
+        why: Why it was aborted.
+        sites: What each site said.
+    """
+
+    run: str
+    digest: str
+    at: str
+    until: str
+    came_to: str
+    why: str
+    sites: tuple[SiteStatus, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederationStatus:
+    """All runs in a folder, the latest first.
+
+    Attributes:
+        sites: Names of the members.
+        coordinator: Its name.
+        runs: The runs.
+    """
+
+    sites: tuple[str, ...]
+    coordinator: str
+    runs: tuple[RunStatus, ...]
+
+
+def status(*, federation: Path, folder: Path) -> FederationStatus:
+    """Return how far each run has come; reads signed notices alone.
+
+    Raises:
+        ContractError: If federation.yaml breaks its contract.
+        MessageRefusedError: If all proposals are of another key or federation.
+    """
+    members = read_federation(federation)
+    found = proposals(folder, federation=members)
+    return FederationStatus(
+        sites=tuple(site.name for site in members.sites),
+        coordinator=members.coordinator.name,
+        runs=tuple(_run(each, folder=folder, federation=members) for each in found),
+    )
+
+
+def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStatus:
+    board = Board(folder, federation=federation, run=proposal.run)
+    name = federation.coordinator.name
+    aborted, added = board.read(NoticeKind.ABORTED, name), board.read(NoticeKind.ADDED, name)
+    came_to = "aborted" if aborted else "added" if added else "proposed"
+    return RunStatus(
+        run=proposal.run,
+        digest=proposal.digest,
+        at=f"{proposal.at:%Y-%m-%d %H:%M}",
+        until=f"{proposal.until:%Y-%m-%d %H:%M}",
+        came_to=came_to,
+        why=str(aborted.get("why", ""))[:500] if aborted else "",
+        sites=tuple(_site(board, site.name) for site in federation.sites),
+    )
+
+
+def _site(board: Board, name: str) -> SiteStatus:
+    for kind in _BY_SITE:
+        try:
+            board.require_own(kind, name)
+            said = board.read(kind, name)
+        except MessageRefusedError as error:
+            return SiteStatus(site=name, said="nobody's word", why=str(error))
+        if said is not None:
+            why = said.get("why", "") if isinstance(said, dict) else ""
+            return SiteStatus(site=name, said=kind.value, why=str(why)[:500])
+    return SiteStatus(site=name, said="silent", why="")

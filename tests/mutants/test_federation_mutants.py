@@ -1,0 +1,115 @@
+"""Deliberately broken federations, against the checks that the true one keeps."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from confide.errors import ContractError, RoundAbortedError
+from confide.files.study import read_study
+from confide.jobs.federated.runs.proposal import Proposal
+from confide.jobs.federated.secure_sum.bodies import CONSENTED
+from confide.jobs.federated.secure_sum.envelope import Leg
+from confide.jobs.federated.secure_sum.participant import Participant
+from confide.plans.sites.shared_noise import SharedNoise
+from confide.plans.soundness.soundness import require_sound
+from federated_members import members
+from federated_sites import COUNT, Sites, changed, smaller, write_hospital
+from federations import Hospitals, Played
+
+pytestmark = pytest.mark.mutant
+
+
+def check_that_honest_parts_keep_the_charge(folder):
+    """Every plan over sites is sound, whatever is asked and of however many sites."""
+    write_hospital(folder / "one", rows=None, study=COUNT)
+    declared = read_study(folder / "one" / "study.yaml")
+    for sites, drops in ((3, 0), (5, 1), (10, 2)):
+        require_sound(declared.plan_over(members(sites=sites, drops=drops)))
+
+
+def check_that_another_plan_is_refused_by_name(folder):
+    """A site whose bounds differ says so, and which part, before anything is exchanged."""
+    sites = Sites(folder)
+    changed(folder / "site-1" / "dataset.yaml", _=("upper: 100", "upper: 110"))
+    made = sites.together(seconds=2)
+    assert isinstance(made.site_1, ContractError), made.site_1
+    assert "public facts differ" in str(made.site_1)
+
+
+def check_that_few_consents_open_nothing(folder):
+    """A coordinator that passes on fewer consents than the threshold is told no shares."""
+    hospitals = Hospitals(folder, sites=5, drops=1)
+    played = Played(hospitals)
+    played.until(Leg.SURVIVORS)
+    played.answer()
+    few = hospitals.tolerance.threshold - 1
+    body = b"".join(list(played.wires.values())[:few])
+    participant = played.sites[0]
+    forged = played.collector._tell(Leg.CONSENTS, (0,), body)[0]
+    with pytest.raises(RoundAbortedError, match="Too few survivors consented"):
+        participant.receive(forged)
+
+
+def test_the_true_federation_passes(tmp_path):
+    check_that_honest_parts_keep_the_charge(tmp_path / "parts")
+    check_that_another_plan_is_refused_by_name(tmp_path / "plan")
+    check_that_few_consents_open_nothing(tmp_path)
+
+
+def test_noise_shared_out_among_all_sites_is_caught(tmp_path, monkeypatch):
+    """Mutant: σᵢ² = σ²/n, as if nobody colluded and nobody knew its own part."""
+    bought = SharedNoise.bought.__func__
+
+    def too_little(cls, rho, **of):
+        return smaller(bought(cls, rho, **of))
+
+    monkeypatch.setattr(SharedNoise, "bought", classmethod(too_little))
+    with pytest.raises(ContractError, match="charges less than it loses"):
+        check_that_honest_parts_keep_the_charge(tmp_path)
+
+
+def test_noise_for_a_patient_of_one_site_where_two_were_promised_is_caught(tmp_path, monkeypatch):
+    """Mutant: kΔ is taken for Δ."""
+    bought = SharedNoise.bought.__func__
+
+    def of_one_site(cls, rho, *, sensitivity, federation):
+        one = bought(
+            cls, rho, sensitivity=sensitivity, federation=replace(federation, sites_per_person=1)
+        )
+        return replace(one, per_person=federation.sites_per_person)
+
+    monkeypatch.setattr(SharedNoise, "bought", classmethod(of_one_site))
+    write_hospital(tmp_path / "one", rows=None, study=COUNT)
+    declared = read_study(tmp_path / "one" / "study.yaml")
+    with pytest.raises(ContractError, match="charges less than it loses"):
+        require_sound(declared.plan_over(members(per_person=2)))
+
+
+def test_a_site_that_compares_no_digest_is_caught(tmp_path, monkeypatch):
+    """Mutant: whatever the coordinator proposes is taken for what was approved."""
+    monkeypatch.setattr(Proposal, "require_same", lambda *_: None)
+    with pytest.raises(AssertionError):
+        check_that_another_plan_is_refused_by_name(tmp_path)
+
+
+def test_a_site_that_asks_for_no_threshold_is_caught(tmp_path, monkeypatch):
+    """Mutant: shares are given to however few consents."""
+
+    def unmask(self, body):
+        self._opened(body, width=CONSENTED, leg=Leg.CONSENT)
+        return b""
+
+    monkeypatch.setattr(Participant, "_unmask", unmask)
+    with pytest.raises(pytest.fail.Exception):
+        check_that_few_consents_open_nothing(tmp_path)
+
+
+def test_a_site_that_charges_what_outsiders_learn_is_caught(tmp_path):
+    """Mutant: a charge of ρ is entered as the tiny loss of an outsider."""
+    sites = Sites(tmp_path)
+    plan = sites.plan()
+    first = plan.measurements[0]
+    cheap = replace(first, nano=int(first.nano * Fraction(2, 3)))
+    with pytest.raises(ContractError, match="charges less than it loses"):
+        require_sound(replace(plan, measurements=(cheap,)))

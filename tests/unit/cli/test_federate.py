@@ -1,0 +1,177 @@
+"""``confide federate``: three sites and a coordinator as processes, which meet in a folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from command_line import confide
+from confide.service.opening import open_site
+from federated_sites import COUNT, patients_of, write_hospital
+from real_command import place_of
+
+NAMES = ("north", "south", "west", "east")
+
+
+class Hospitals:
+    """Members as folders; each command is a process."""
+
+    def __init__(self, root, *, sites=3, drops=0):
+        self.root, self.names = root, NAMES[:sites]
+        for place, name in enumerate(self.names):
+            rows = patients_of(place, count=80)
+            write_hospital(root / name, rows=rows, study=COUNT)
+        write_hospital(root / "hub", rows=None, study=COUNT)
+        (root / "shared").mkdir()
+        self.members = {
+            name: confide(
+                "federate", "enrol", root / name / "dataset.yaml", "--name", name, "--json"
+            ).json["member"]
+            for name in ("hub", *self.names)
+        }
+        self.where = (
+            "--federation", root / "federation.yaml", "--folder", root / "shared",
+        )  # fmt: skip
+        said = [word for name in self.names for word in ("--site", self.members[name])]
+        made = confide(
+            "federate", "init", "--coordinator", self.members["hub"], *said,
+            "--drops", drops, "--out", root / "federation.yaml",
+        )  # fmt: skip
+        assert made.code == 0, made.err
+
+    def digest(self):
+        """What each operator approves."""
+        shown = confide(
+            "federate", "serve-site", self.root / "north" / "study.yaml", *self.where, "--json"
+        )
+        assert shown.code == 0, shown.err
+        return shown.json["digest"]
+
+    def start(self, *words):
+        """Begin a command."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "confide", "federate", *map(str, words)],
+            cwd=self.root,
+            env=place_of(self.root),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def serve(self, name, *, digest, seconds=90):
+        """Begin a site's part."""
+        return self.start(
+            "serve-site", self.root / name / "study.yaml", *self.where, "--approve", digest,
+            "--out", self.root / f"out-{name}", "--seconds", seconds, "--json",
+        )  # fmt: skip
+
+    def run(self, *, seconds=90):
+        """Begin the coordinator's part."""
+        return self.start(
+            "run", self.root / "hub" / "study.yaml", *self.where,
+            "--out", self.root / "out", "--seconds", seconds, "--json",
+        )  # fmt: skip
+
+
+def ended(process):
+    """What a process left: its code, what it printed, and what it told people."""
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def lifetime(dataset):
+    """What is charged to a site's lifetime, in 1e-9 of ρ."""
+    with open_site(dataset, spends=False) as site:
+        scopes = site.ledger.spent("stays").scopes
+        return next(each.used for each in scopes if each.scope.value == "lifetime")
+
+
+@pytest.fixture(scope="module")
+def hospitals(tmp_path_factory):
+    return Hospitals(tmp_path_factory.mktemp("hospitals"))
+
+
+def test_the_plan_is_shown_and_nothing_charged_without_approval(hospitals):
+    shown = confide(
+        "federate", "serve-site", hospitals.root / "north" / "study.yaml", *hospitals.where
+    )
+    assert shown.code == 0
+    assert "Nothing was charged or read" in shown.out
+    assert hospitals.digest() in shown.out
+    assert "1.5 times the variance of one trusted curator's" in shown.out
+
+
+def test_before_a_run_the_status_says_so(hospitals):
+    told = confide("federate", "status", *hospitals.where)
+    assert told.code == 0
+    assert "No run was proposed" in told.out
+
+
+def test_three_processes_and_a_coordinator_make_one_release_that_verifies(hospitals):
+    digest = hospitals.digest()
+    serving = {name: hospitals.serve(name, digest=digest) for name in hospitals.names}
+    code, out, err = ended(hospitals.run())
+    assert code == 0, err
+    assert "Round 3 of 5: hidden numbers" in err
+    made = json.loads(out)
+    assert made["added"] == list(hospitals.names)
+    assert made["missing"] == {}
+    for name, process in serving.items():
+        code, out, err = ended(process)
+        assert code == 0, err
+        assert json.loads(out)["charged"] is True
+        for folder in (f"out-{name}", f"out/sites/{name}"):
+            (hospitals.root / "pinned.pub").write_text(hospitals.members[name].partition("=")[2])
+            checked = confide(
+                "verify", hospitals.root / folder, "--key", hospitals.root / "pinned.pub"
+            )
+            assert checked.code == 0, checked.out
+        ledger = confide("ledger", "verify", hospitals.root / name / "dataset.yaml")
+        assert ledger.code == 0
+        shown = confide("ledger", "show", hospitals.root / name / "dataset.yaml")
+        assert "published" in shown.out
+    told = confide("federate", "status", *hospitals.where, "--json").json
+    assert [each["said"] for each in told["runs"][0]["sites"]] == ["certified"] * 3
+
+
+def test_a_site_that_is_killed_is_done_without_where_one_may_be_missing(tmp_path):
+    hospitals = Hospitals(tmp_path, sites=4, drops=1)
+    digest = hospitals.digest()
+    serving = {name: hospitals.serve(name, digest=digest) for name in hospitals.names}
+    coordinator = hospitals.run(seconds=8)
+    victim = serving["west"]
+    end = time.monotonic() + 90
+    while not list((tmp_path / "shared").glob("*/west/p0.*")) and time.monotonic() < end:
+        time.sleep(0.01)
+    os.kill(victim.pid, signal.SIGKILL)
+    code, out, err = ended(coordinator)
+    assert code == 0, err
+    added = json.loads(out)["added"]
+    assert set(added) >= {"north", "south", "east"}
+    for name in ("north", "south", "east"):
+        code, _, err = ended(serving[name])
+        assert code == 0, err
+    assert ended(victim)[0] == -signal.SIGKILL
+    assert confide("ledger", "verify", tmp_path / "west" / "dataset.yaml").code == 0
+    charged, whole = (lifetime(tmp_path / name / "dataset.yaml") for name in ("west", "north"))
+    assert whole > 0
+    assert charged in {0, whole}  # untouched or burned, never half
+
+
+def test_errors_have_the_exit_codes_of_all_commands(hospitals, tmp_path):
+    refused = confide(
+        "federate", "init", "--coordinator", hospitals.members["hub"],
+        "--site", hospitals.members["north"], "--out", tmp_path / "few.yaml",
+    )  # fmt: skip
+    assert refused.code == 7
+    assert "Expected 3 to 200 sites" in refused.err
+    wrong = confide(
+        "federate", "serve-site", hospitals.root / "north" / "study.yaml", *hospitals.where,
+        "--approve", "0" * 64, "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert wrong.code == 7
+    assert "digest that was approved" in wrong.err

@@ -1,0 +1,106 @@
+"""Notices of a run: one file each, signed, whole, and nobody else's."""
+
+import pytest
+
+from confide.errors import ContractError, MessageRefusedError
+from confide.jobs.federated.runs.notices import Board, NoticeKind
+from federations import Hospitals
+
+RUN = "a" * 64
+
+
+@pytest.fixture
+def hospitals(tmp_path):
+    return Hospitals(tmp_path, sites=3, drops=0)
+
+
+def board(hospitals, folder, *, run=RUN):
+    return Board(folder, federation=hospitals.federation, run=run)
+
+
+def post(
+    hospitals, folder, *, sender="site-1", key=None, body=None, kind=NoticeKind.ENDED, run=RUN
+):
+    key = key or hospitals.keys[1]
+    body = body or {"why": "cut off"}
+    board(hospitals, folder, run=run).post(kind, body, sender=sender, key=key)
+
+
+def test_what_a_member_said_is_read_by_all_and_once(hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    post(hospitals, tmp_path)
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") == {"why": "cut off"}
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-0") is None
+    assert board(hospitals, tmp_path).read(NoticeKind.REFUSED, "site-1") is None
+
+
+def test_what_another_key_signed_is_refused_by_the_members_name(hospitals, tmp_path):
+    post(hospitals, tmp_path, key=hospitals.keys[2])
+    reading = board(hospitals, tmp_path)
+    assert reading.read(NoticeKind.ENDED, "site-1") is None
+    with pytest.raises(MessageRefusedError, match=r"'site-1'.*not signed by the key"):
+        reading.require_own(NoticeKind.ENDED, "site-1")
+
+
+def test_a_forged_notice_beside_the_true_one_changes_nothing(hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    post(hospitals, tmp_path, key=hospitals.keys[2], body={"why": "forged"})
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") == {"why": "cut off"}
+
+
+@pytest.mark.parametrize("changed", ["sender", "kind", "run", "federation"])
+def test_a_notice_is_of_one_sender_kind_run_and_federation(changed, hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    (wire,) = (tmp_path / f"run-{RUN}" / "site-1").iterdir()
+    run, sender, kind = RUN, "site-1", NoticeKind.ENDED
+    reader = hospitals
+    match changed:
+        case "sender":
+            sender = "site-2"
+        case "kind":
+            kind = NoticeKind.REFUSED
+        case "run":
+            run = "b" * 64
+        case "federation":
+            reader = Hospitals(tmp_path, sites=4)
+            reader.keys = hospitals.keys
+    place = tmp_path / f"run-{run}" / sender
+    place.mkdir(parents=True, exist_ok=True)
+    digest = wire.name.split(".")[1]
+    (place / f"{kind.value}.{digest}.json").write_bytes(wire.read_bytes())
+    reading = board(reader, tmp_path, run=run)
+    assert reading.read(kind, sender) is None
+    with pytest.raises(MessageRefusedError, match="not signed by the key"):
+        reading.require_own(kind, sender)
+
+
+def test_a_file_that_is_not_whole_is_read_later(hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    (wire,) = (tmp_path / f"run-{RUN}" / "site-1").iterdir()
+    content = wire.read_bytes()
+    wire.write_bytes(content[:40])
+    reading = board(hospitals, tmp_path)
+    assert reading.read(NoticeKind.ENDED, "site-1") is None
+    wire.write_bytes(content)
+    assert reading.read(NoticeKind.ENDED, "site-1") == {"why": "cut off"}
+
+
+def test_two_notices_of_one_kind_are_a_contradiction(hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    post(hospitals, tmp_path, body={"why": "another"})
+    with pytest.raises(MessageRefusedError, match="'site-1' said two things"):
+        board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1")
+
+
+def test_links_are_followed_by_nobody(hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    folder = tmp_path / f"run-{RUN}" / "site-1"
+    (wire,) = folder.iterdir()
+    wire.rename(tmp_path / "elsewhere.json")
+    wire.symlink_to(tmp_path / "elsewhere.json")
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") is None
+
+
+def test_a_run_has_64_digits(hospitals, tmp_path):
+    with pytest.raises(ContractError, match="64 hexadecimal digits"):
+        board(hospitals, tmp_path, run="../" + "a" * 61)
