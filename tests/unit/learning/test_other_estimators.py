@@ -318,8 +318,8 @@ def test_several_classes_take_the_fit_for_a_rare_one_by_public_numbers_and_predi
     for beside, taken in (
         ({}, "rounds"),
         ({"expect_rows": 2_000}, "rounds"),
-        ({"expect_rows": 2_000, "expect_share": "0.04"}, "wide"),
-        ({"expect_rows": 2_000, "expect_share": "0.04", "method": "rounds"}, "rounds"),
+        ({"expect_rows": 2_000, "expect_share": "0.03"}, "wide"),
+        ({"expect_rows": 2_000, "expect_share": "0.03", "method": "rounds"}, "rounds"),
         ({"expect_rows": 2_000, "method": "wide"}, "wide"),
     ):
         model = several(**beside).fit(X, y, patients=ids)

@@ -1,9 +1,9 @@
 """What a model of classes with a rare one asks next, and has learnt: of noisy answers alone.
 
 With a public number n₀ of rows, of which a share p is of the rarest class, d terms and μ = √(2ρ),
-X = n₀·p·μ/d says how well the slopes of that class are told from noise.  Below 12 rounds lose them,
-and often the class: their noise is that of a whitened curvature of pairs of classes.  This fit is
-that for many terms (:mod:`.wide`), with a gradient for each class and one clip for all of them.
+X = n₀·p·μ/d says how well the slopes of that class are told from noise.  Below 7 rounds lose them,
+as their gradients have as much noise for it as for any class.  This fit is that for many terms
+(:mod:`.wide`), with a gradient for each class and one clip for all of them.
 
 *Steps.*  Means give a centre, squares about it variances v_j, totals the share of each class.  With
 terms u = D(x − m) as in :mod:`.wide`, z = (2/5, u)/C and C = .9·√(4/25 + t), 30 rounds with

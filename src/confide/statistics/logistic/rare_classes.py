@@ -2,7 +2,7 @@
 
 With n·p rows of the rarest class of those who are fitted, d terms and μ = √(2ρ), X = n·p·μ/d.  The
 distance of the C-statistic of that class against the rest from one half that is kept of a model
-without noise is about 1/√(1 + (1/X)²) where terms tell alike.
+without noise is about 1/√(1 + (1.5/X)²) where terms tell alike.
 
 *Privacy:* public planning numbers, not the data's.
 """
@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-_HOPELESS, _ENOUGH = 1.0, 3.0
-TURN_OF_CLASSES = 12.0
+_HOPELESS, _ENOUGH = 1.5, 4.0
+TURN_OF_CLASSES = 7.0
 """X below which the fit for a rare class is expected to rank that class better than rounds."""
 
 
@@ -87,7 +87,7 @@ class PlannedClass:
             )
         patients = math.ceil(_ENOUGH * self.terms / (self.mu * self.share * self.fitted))
         terms = math.floor(self.rows * self.share * self.mu / _ENOUGH)
-        fewer = f"at most {terms} terms, or " if terms else ""
+        fewer = f"at most {terms} term{'s' * (terms > 1)}, or " if terms else ""
         return (
             f"{kept}: {verdict}; {fewer}at least {patients} patients, or that class merged with "
             "another, would be enough"

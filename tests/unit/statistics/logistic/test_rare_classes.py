@@ -26,7 +26,7 @@ AUTO = MultinomialRegression(
     covariates=NAMES,
     method=ClassFit.AUTO,
     expect=Fraction(5_000),
-    expect_share=Fraction(3, 100),
+    expect_share=Fraction(2, 100),
 )
 RHO = 28_800_000  # on the nano grid: ε = 1 at δ = 10⁻⁵
 
@@ -47,14 +47,14 @@ def said(spec):
 
 
 def test_public_numbers_choose_the_fit_of_classes_and_the_plan_holds_their_choice():
-    """X = 5,000 × 0.03 × 0.24 / 4 = 9; of a class of 5 %, 15."""
+    """X = 5,000 × 0.02 × 0.24 / 4 = 6; of a class of 3 %, 9."""
     assert method_of(AUTO) is ClassFit.WIDE
-    common = replace(AUTO, expect_share=Fraction(5, 100))
+    common = replace(AUTO, expect_share=Fraction(3, 100))
     assert method_of(common) is ClassFit.ROUNDS
     assert planned(common).digest() == planned(replace(common, method=ClassFit.ROUNDS)).digest()
     assert method_of(replace(common, hold_out=Fraction(3, 10))) is ClassFit.WIDE
     assert method_of(replace(AUTO, expect_share=None)) is ClassFit.ROUNDS  # a quarter, else
-    assert method_of(replace(AUTO, expect_share=None, expect=Fraction(700))) is ClassFit.WIDE
+    assert method_of(replace(AUTO, expect_share=None, expect=Fraction(400))) is ClassFit.WIDE
     assert read_plan(planned(AUTO).to_json()) == planned(AUTO)
 
 
@@ -77,18 +77,18 @@ def test_the_number_of_rows_of_all_classes_is_never_that_of_the_data():
 
 def test_the_plan_says_which_fit_of_classes_and_what_is_kept_of_the_rarest():
     words = said(AUTO)
-    assert "class × √(2ρ) / terms = 150 × 0.24 / 4 = 9, below 12" in words
+    assert "class × √(2ρ) / terms = 100 × 0.24 / 4 = 6, below 7" in words
     assert "predicts only, with no odds ratio and no interval" in words
-    assert "About 99% of what the C-statistic of the rarest class has" in words
+    assert "About 97% of what the C-statistic of the rarest class has" in words
     far = replace(AUTO, method=ClassFit.WIDE, expect=Fraction(50_000))
-    assert "90, not below 12" in said(far)
+    assert "60, not below 7" in said(far)
 
 
 @pytest.mark.parametrize(
     ("rows", "verdict", "remedy"),
     [
-        (1_000, "few of them for so many terms", "at most 2 terms, or at least 1667 patients"),
-        (300, "so few cannot tell so many terms", "at least 1667 patients, or that class merged"),
+        (2_000, "few of them for so many terms", "at most 2 terms, or at least 3334 patients"),
+        (600, "so few cannot tell so many terms", "at least 3334 patients, or that class merged"),
     ],
 )
 def test_the_plan_says_beforehand_where_the_rarest_class_is_too_small(rows, verdict, remedy):
