@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.rounds.classes import gaussian_shares, share_edges
+from confide.plans.rounds.classes import gaussian_shares, levelled, share_edges, softmax
 from confide.plans.rounds.descent import AskScores, Place
 from confide.plans.rounds.link import STEPS
 from confide.plans.rounds.newton import COEFFICIENT, on_grid
@@ -54,7 +54,6 @@ _AMPLE = 10.0  # standard deviations beyond what rows can add up to, where answe
 _LEAST_SPREAD, _WIDER = 2**-6, 1.3
 _PRIOR_SLOPE, _OPTIMISM, _LEAST_SCORE = 0.25, 0.5, 0.3
 _SLOPES = (0.1, 3.0)
-_TURNS = 30  # until levels give their shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +111,9 @@ class ClassWalk:
 
     def levelled(self) -> "ClassWalk":
         """Return the same with intercepts that give Gaussian scores the shares of classes."""
-        standard, shares = self.standard, _softmax(self.found.start)
-        gaussian = gaussian_shares(standard)
-        scores = gaussian.points @ (standard[:, 1:] @ gaussian.along).T
-        levels = self.found.start
-        for _ in range(_TURNS):
-            told = _softmax(levels + scores).mean(axis=0)
-            levels = levels + np.log(shares / np.maximum(told, 1e-12))
         theta = self.theta.copy()
-        theta[:, 0] = self.found.clip * (levels - levels.mean())
+        found = levelled(self.standard, shares=softmax(self.found.start))
+        theta[:, 0] = self.found.clip * found[:, 0]
         return replace(self, theta=on_grid(theta))
 
 
@@ -176,7 +169,7 @@ def walk_classes(scale: WideScale, answers: Sequence[int], *, sigma: float) -> C
 
 def _descended(found: WideTerms, gradients: Floats, *, gain: float) -> ClassWalk:
     """Return where the next gradient is taken, or the model of all of them once they are known."""
-    reach, shares = LAW.flat * found.clip, _softmax(found.start)
+    reach, shares = LAW.flat * found.clip, softmax(found.start)
     theta = np.zeros((len(shares), len(found.matrix)))
     theta[:, 0] = found.clip * found.start
     theta, velocity, places = on_grid(theta), np.zeros_like(theta[:, 1:]), []
@@ -229,11 +222,6 @@ def _curvature(walked: ClassWalk) -> Floats:
     found = steep - cross @ np.linalg.pinv(flat, rcond=1e-6, hermitian=True) @ cross.T
     values, vectors = np.linalg.eigh((found + found.T) / 2)
     return np.asarray((vectors * np.maximum(values, 1e-6)) @ vectors.T)
-
-
-def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def _in_steps(scores: Floats) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from classes_world import CLASSES, STAGE_TRUTH, columns_of, staged, world
+from classes_world import CLASSES, RARE_TRUTH, STAGE_TRUTH, columns_of, staged, world
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.rounds.answered import told_classes
 from confide.plans.rounds.class_walk import AskClassScores, ClassWalk, walk_classes
@@ -21,9 +21,6 @@ from many_terms import auc
 
 RARE = replace(CLASSES, rounds=WIDE_ROUNDS, expected=20_000)
 SCALE = wide_scale_of(RARE, dataset=world())
-RARE_TRUTH = STAGE_TRUTH.copy()
-RARE_TRUTH[3] = (-4.0, 1.6, -1.2, 0.6, 0.4)
-"""Of which the last class is of 3 %."""
 QUIET = DiscreteGaussian(sigma_squared=Fraction(10**12))
 """Noise that is lost in answers that are multiplied by 2⁴⁰."""
 
