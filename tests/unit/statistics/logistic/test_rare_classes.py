@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import confide
+import every_kind
 from classes_world import STAGES, columns_of, staged, world
 from confide.errors import ContractError
 from confide.plans.plan import Study
@@ -144,3 +146,31 @@ def test_too_few_patients_for_any_class_are_told_so():
     used = [each for each in estimates if each.quantity == "prediction coefficient"]
     assert used
     assert all(each.value is None and each.flags for each in used)
+
+
+STUDY = """
+study: {id: stages, purpose: test}
+spend: {at-most: {epsilon: 1}}
+statistics:
+  - {id: dose, kind: multinomial-regression, table: people, outcome: dose, reference: low,
+     covariates: [age, sex], METHOD expect: {count: 60, share: 0.05}}
+"""
+
+
+@pytest.mark.parametrize(("method", "wide"), [("", True), ("method: rounds,", False)])
+def test_a_study_with_a_rare_class_is_planned_released_and_read_again(tmp_path, method, wide):
+    pytest.importorskip("pandas")
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY.replace("METHOD", method))
+    to = every_kind.dataset(measure="zcdp")
+    with confide.open(to, frames=every_kind.frames(), folder=tmp_path / "ws") as ws:
+        plan = ws.study(study).plan()
+        (statistic,) = plan.statistics
+        assert statistic.method is (ClassFit.WIDE if wide else ClassFit.ROUNDS)
+        release = ws.release(plan)
+    release.save(tmp_path / "out")
+    assert confide.load(tmp_path / "out") == release
+    quantities = {each.quantity for each in release.estimates}
+    assert ("odds ratio" not in quantities) is wide
+    assert "prediction coefficient" in quantities
+    assert plan.measurements[0].aggregate.wide is wide
