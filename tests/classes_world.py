@@ -27,6 +27,8 @@ STAGE_TRUTH = np.array(
     ]
 )
 """Coefficients of each stage, in units of the terms."""
+RARE_TRUTH = np.vstack([STAGE_TRUTH[:3], [-4.0, 1.6, -1.2, 0.6, 0.4]])
+"""Those by which 3 % are of the last stage."""
 
 
 def world(*, adjacency=Adjacency.ADD_REMOVE) -> Dataset:

@@ -33,16 +33,14 @@ def worst():
     return dict(on_worst_pairs(QUICK, entropy=SeededEntropy(1)))
 
 
-LIKE_THE_LOGISTIC = {MultinomialRegression}
-"""Another family of the same rounds, gate and noise; searched in tests/unit/rows/models/test_classes.py."""
-MODELS = {LogisticRegression, HazardRegression, PoissonRegression}
+MODELS = {LogisticRegression, HazardRegression, MultinomialRegression, PoissonRegression}
 WITHOUT_MODELS = {type(t.statistic) for t in FULL} - MODELS
 every_kind = pytest.mark.parametrize("trial", QUICK, ids=lambda t: t.name)
 
 
 def test_the_gate_of_every_kind_of_statistic_is_audited() -> None:
     audited = {type(trial.statistic) for trial in (*FULL, *trials())}
-    assert audited | LIKE_THE_LOGISTIC == set(STATISTICS.values())
+    assert audited == set(STATISTICS.values())
     assert {type(trial.statistic) for trial in QUICK} == WITHOUT_MODELS
 
 

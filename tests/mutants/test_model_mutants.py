@@ -207,6 +207,59 @@ def test_a_part_of_wide_counts_that_is_not_charged_is_caught(monkeypatch, part) 
     assert not reach_check(Family.POISSON, rounds=WIDE_ROUNDS).passed
 
 
+def test_a_model_of_a_rare_class_reaches_its_claim_and_half_its_noise_is_caught() -> None:
+    rare = {"family": Family.MULTINOMIAL, "rounds": WIDE_ROUNDS}
+    for of_each in (1, 3):
+        assert Fraction(99, 100) ** 2 < reached(of_each=of_each, **rare) <= 1
+    assert reach_check(Family.MULTINOMIAL, rounds=WIDE_ROUNDS).passed
+    assert passes(model_scenario(**rare))
+    honest = small_model(Family.MULTINOMIAL, rounds=WIDE_ROUNDS).noise()
+    weak = DiscreteGaussian(sigma_squared=honest.sigma_squared / 4)
+    assert not passes(model_scenario(noise=weak, **rare))
+
+
+def test_classes_that_are_clipped_one_by_one_are_caught(monkeypatch) -> None:
+    """Each class has the clip of a model of its own; there is noise for one of them."""
+    real = wide_rows.clipped_by_class
+
+    def apart(plain, norms, residuals, patient):
+        each = (real(plain, norms, column[:, None], patient) for column in residuals.T)
+        return [value for one in each for value in one]
+
+    monkeypatch.setattr(wide_rows, "clipped_by_class", apart)
+    assert reached(Family.MULTINOMIAL, rounds=WIDE_ROUNDS) > Fraction(17, 10)
+    assert not reach_check(Family.MULTINOMIAL, rounds=WIDE_ROUNDS).passed
+    assert not passes(model_scenario(Family.MULTINOMIAL, rounds=WIDE_ROUNDS))
+
+
+@pytest.mark.parametrize("part", ["means", "squares", "totals", "turn"])
+def test_a_part_of_a_rare_class_that_is_not_charged_is_caught(monkeypatch, part) -> None:
+    real = check_descent.wide_scale_of
+
+    def forgetful(aggregate, *, dataset):
+        found = real(aggregate, dataset=dataset)
+        bound = {"means": found.radius**2, "squares": found.squares_radius**2}
+        bound |= {"totals": UNIT**2, "turn": 8 * (UNIT * RESIDUAL) ** 2}
+        left = found.l2_squared - getattr(found, part) ** 2 * bound[part]
+        return replace(found, l2_squared=left)
+
+    monkeypatch.setattr(check_descent, "wide_scale_of", forgetful)
+    assert not reach_check(Family.MULTINOMIAL, rounds=WIDE_ROUNDS).passed
+
+
+def test_scores_of_classes_without_a_cut_are_caught(monkeypatch) -> None:
+    monkeypatch.setattr(wide_rows, "MOST_DEVIATION", 8)
+    assert not reach_check(Family.MULTINOMIAL, rounds=WIDE_ROUNDS).passed
+
+
+def test_rows_in_classes_that_weigh_as_patients_are_caught(monkeypatch) -> None:
+    real = wide_rows.WideRows._cells
+    monkeypatch.setattr(
+        wide_rows.WideRows, "_cells", lambda self: tuple(3 * each for each in real(self))
+    )
+    assert reached(Family.MULTINOMIAL, rounds=WIDE_ROUNDS, of_each=3) > 1
+
+
 @pytest.mark.parametrize("part", ["means", "squares", "turn"])
 def test_a_part_of_many_terms_that_is_not_charged_is_caught(monkeypatch, part) -> None:
     real = check_descent.wide_scale_of

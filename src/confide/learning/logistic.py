@@ -42,11 +42,14 @@ class DPLogisticRegression(DPChosenModel):
     - ``classes``: the outcomes; of two, that of the model last; of several, the reference first;
     - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
     - ``rows_per_patient``: most rows of a patient, which weigh as one together;
-    - ``method``: "rounds"; "wide" for many terms or few patients, or "one-shot", which predict and
-      have no intervals; or "auto", which takes "wide" where it is expected to rank better by the
-      public number of rows, and "rounds" elsewhere and where there is no such number;
+    - ``method``: "rounds"; "wide" for many terms, few patients or a rare class, or "one-shot" (of
+      two classes), which predict and have no intervals; or "auto", which takes "wide" where it is
+      expected to rank better by the public numbers, and "rounds" elsewhere and where there are
+      none;
     - ``expect_rows``: public planning number of rows, by which "auto" decides, and which "wide"
-      goes by.
+      goes by;
+    - ``expect_share``: public planning share of the rows of the last class, or of several of the
+      rarest one, by which "auto" decides too.
 
     Attributes:
         coef_: Coefficients that predict, per unit of each term; shape (1, terms), or (classes,
@@ -79,6 +82,7 @@ class DPLogisticRegression(DPChosenModel):
         rows_per_patient: int = 1,
         method: str = "auto",
         expect_rows: int | None = None,
+        expect_share: Number | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -95,6 +99,7 @@ class DPLogisticRegression(DPChosenModel):
         self.rows_per_patient = rows_per_patient
         self.method = method
         self.expect_rows = expect_rows
+        self.expect_share = expect_share
 
     @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
@@ -154,14 +159,11 @@ class DPLogisticRegression(DPChosenModel):
         held = {"hold-out": self.hold_out}
         if not self._several:
             return {"of": {OUTCOME: ["yes"]}, "method": self._method(), **held}
-        if self.method in ("one-shot", "wide"):
+        if self.method == "one-shot":
             raise ContractError(
-                "Three classes or more are fitted in rounds.", hint='Write method="rounds".'
+                "Three classes or more are not fitted in one look.", hint='Write method="auto".'
             )
-        return {"outcome": OUTCOME, **held}
-
-    def _public(self) -> dict[str, Number] | None:
-        return None if self._several else super()._public()
+        return {"outcome": OUTCOME, "method": self._method(), **held}
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""

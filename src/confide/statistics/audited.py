@@ -27,8 +27,6 @@ class Worst(Enum):
     """In a network, which has no copies in one table."""
     CORNER = auto()
     """At a corner of all bounds, of a model that is fitted in rounds."""
-    LIKE_ANOTHER = auto()
-    """At those of another kind that has the same rounds, gate and noise."""
 
     @property
     def asked_again(self) -> bool:

@@ -309,11 +309,32 @@ def test_auto_takes_the_fit_for_many_terms_for_few_rows_and_rounds_for_many_by_p
         DPLogisticRegression(**{**given, "method": "one-shoot"}, workspace=TemporaryLedger()).fit(
             X, y, patients="rows"
         )
-    among = several(expect_rows=600).fit(X, np.full(600, "mild"), patients="rows")
-    assert among.method_ == "rounds"
-    for method in ("one-shot", "wide"):
-        with pytest.raises(ContractError, match="in rounds"):
-            several(method=method).fit(X, np.full(600, "mild"), patients="rows")
+
+
+def test_several_classes_take_the_fit_for_a_rare_one_by_public_numbers_and_predict_all_the_same():
+    rng = np.random.default_rng(5)
+    X, ids = rows(rng, 2_000), np.arange(2_000)
+    y = np.where(rng.random(2_000) < 0.04, "late", np.where(X[:, 0] > 50, "mild", "none"))
+    for beside, taken in (
+        ({}, "rounds"),
+        ({"expect_rows": 2_000}, "rounds"),
+        ({"expect_rows": 2_000, "expect_share": "0.03"}, "wide"),
+        ({"expect_rows": 2_000, "expect_share": "0.03", "method": "rounds"}, "rounds"),
+        ({"expect_rows": 2_000, "method": "wide"}, "wide"),
+    ):
+        model = several(**beside).fit(X, y, patients=ids)
+        assert model.method_ == taken
+        ratios = [e for e in model.estimates_ if e.quantity == "odds ratio"]
+        assert bool(ratios) is (taken == "rounds")
+        if taken == "wide":
+            chance = model.predict_proba(X)
+            assert chance.sum(axis=1) == pytest.approx(1)
+            assert 0.01 < chance[:, 2].mean() < 0.12
+            assert chance[X[:, 0] > 60, 1].mean() > chance[X[:, 0] < 40, 1].mean() + 0.3
+    with pytest.raises(ContractError, match="one look"):
+        several(method="one-shot").fit(X, y, patients=ids)
+    with pytest.raises(ContractError, match="number of rows"):
+        several(method="wide").fit(X, y, patients=ids)
 
 
 def test_counts_take_the_fit_for_few_events_by_public_numbers_and_predict_all_the_same():

@@ -169,6 +169,7 @@ def _of_models(*, samples: int, models: int, entropy: Entropy) -> Iterator[Audit
         ("logistic model of many terms", Family.LOGISTIC, WIDE_ROUNDS),
         ("hazard model of few events", Family.HAZARD, WIDE_ROUNDS),
         ("count model with a wide bound", Family.POISSON, WIDE_ROUNDS),
+        ("multinomial model of a rare class", Family.MULTINOMIAL, WIDE_ROUNDS),
     ):
         once = model_scenario(family, canary=worst_canary(family), rounds=rounds)
         yield f"sensitivity of a {name}", partial(_one, reach_check, family, rounds=rounds)

@@ -1,4 +1,4 @@
-"""What the noisy answers of a logistic, Poisson or hazard model say, however it was fitted."""
+"""What the noisy answers of a model say, however it was fitted."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Floats
+from confide.plans.rounds.class_walk import walk_classes
+from confide.plans.rounds.classes import by_class
 from confide.plans.rounds.descent import walk
-from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted
-from confide.plans.rounds.wide import WideWalk, walk_widely
+from confide.plans.rounds.model_fit import ModelFit, dispersion, fitted, fitted_classes
+from confide.plans.rounds.wide import walk_widely
+from confide.plans.rounds.wide_terms import WideTerms
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import UNIT, Family
 from confide.tables.aggregates.shapes import Fitted
@@ -24,7 +27,8 @@ class FoundModel:
     Attributes:
         model: Its coefficients.
         theta: A mean score, or of hazards the log hazard of each interval where βᵀu is 0; and how
-            scores are spread, as the bins of scores are made from it.
+            scores are spread, as the bins of scores are made from it.  Of classes their
+            coefficients of terms of mean 0 and variance 1; shape (K, d + 1).
         noise: Standard deviation of the noise of the sum of weights.
         scores: What counts of held-out patients are multiplied by; 0 where there are none.
         scored: How many counts there are.
@@ -47,7 +51,7 @@ def told(
         wide = wide_scale_of(aggregate, dataset=dataset)
         walked = walk_widely(wide, answers, sigma=sigma)
         return FoundModel(
-            model=_predicting(walked),
+            model=_predicting(walked.coefficients, found=walked.found),
             theta=np.concatenate([walked.levels, walked.score[1:]]),
             noise=sigma / (wide.means * UNIT),
             scores=wide.scores,
@@ -67,20 +71,47 @@ def told(
     )
 
 
-def _predicting(walked: WideWalk) -> ModelFit:
+def told_classes(
+    aggregate: Fitted, answers: Sequence[int], *, reference: int, sigma: float, dataset: Dataset
+) -> FoundModel:
+    """Return what noisy answers say of several classes, against one of them."""
+    if aggregate.wide:
+        wide = wide_scale_of(aggregate, dataset=dataset)
+        walked = walk_classes(wide, answers, sigma=sigma)
+        found = walked.coefficients
+        apart = np.delete(found, reference, axis=0) - found[reference]
+        return FoundModel(
+            model=_predicting(apart.ravel(), found=walked.found),
+            theta=walked.standard,
+            noise=sigma / (wide.means * UNIT),
+            scores=wide.scores,
+            scored=wide.scored,
+        )
+    scale = scale_of(aggregate, dataset=dataset)
+    walked_on = walk(aggregate, answers, sigma=sigma, dataset=dataset)
+    return FoundModel(
+        model=fitted_classes(aggregate, answers, reference=reference, sigma=sigma, dataset=dataset),
+        theta=by_class(walked_on.theta, classes=aggregate.classes),
+        noise=sigma / (scale.moments * UNIT**2),
+        scores=scale.scores,
+        scored=scale.scored,
+    )
+
+
+def _predicting(coefficients: Floats, *, found: WideTerms) -> ModelFit:
     """Return a model of which coefficients predict, and no error is known."""
-    found = walked.coefficients
-    unknown, never = np.full(len(found), math.inf), np.zeros(len(found), dtype=np.bool_)
+    unknown = np.full(len(coefficients), math.inf)
+    never = np.zeros(len(coefficients), dtype=np.bool_)
     return ModelFit(
-        coefficients=found,
+        coefficients=coefficients,
         sampling=unknown,
         noise=unknown,
-        predicting=found,
-        drowned=np.zeros(len(found)),
+        predicting=coefficients,
+        drowned=np.zeros(len(coefficients)),
         few=never,
         scarce=never,
         short=never,
-        rows=walked.found.rows,
-        usable=walked.found.usable,
+        rows=found.rows,
+        usable=found.usable,
         stopped=False,
     )

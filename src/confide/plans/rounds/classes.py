@@ -26,6 +26,8 @@ import numpy as np
 from confide.arrays import Floats
 
 _POINTS, _GENERATOR = 1021, 76
+_TURNS = 30  # until levels give their shares
+_FEWEST = 1e-12
 
 
 @functools.cache
@@ -126,10 +128,50 @@ def gaussian_shares(theta: Floats) -> GaussianShares:
     along, _ = np.linalg.qr(slopes.T)
     points = _lattice(along.shape[1])
     eta = theta[:, 0] + points @ (theta[:, 1:] @ along).T
-    powers = np.exp(eta - eta.max(axis=1, keepdims=True))
-    return GaussianShares(
-        along=along, points=points, shares=powers / powers.sum(axis=1, keepdims=True)
-    )
+    return GaussianShares(along=along, points=points, shares=softmax(eta))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return shares, along the last axis.
+
+    Example:
+        >>> softmax(np.zeros((1, 4))).tolist()
+        [[0.25, 0.25, 0.25, 0.25]]
+    """
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def levelled(theta: Floats, *, shares: Floats) -> Floats:
+    """Return coefficients with levels that give Gaussian terms these shares, adding up to 0.
+
+    Args:
+        theta: Coefficients by class; shape (K, d).
+        shares: Mean share of each class; shape (K,).
+
+    Example:
+        >>> levelled(np.zeros((4, 3)), shares=np.full(4, 0.25))[:, 0].round(6).tolist()
+        [0.0, 0.0, 0.0, 0.0]
+    """
+    gaussian, levels, wanted = gaussian_shares(theta), theta[:, 0], np.maximum(shares, _FEWEST)
+    scores = gaussian.points @ (theta[:, 1:] @ gaussian.along).T
+    for _ in range(_TURNS):
+        told = softmax(levels + scores).mean(axis=0)
+        levels = levels + np.log(wanted / np.maximum(told, _FEWEST))
+    return np.column_stack([levels - levels.mean(), theta[:, 1:]])
+
+
+def drawn_with_levels(phi: Floats, *, like: Floats, classes: int) -> Floats:
+    """Return φ with the mean shares of another model: slopes that were drawn to 0 move them.
+
+    Args:
+        phi: Whose slopes were drawn.
+        like: As it was before.
+        classes: K.
+    """
+    shares = gaussian_shares(by_class(like, classes=classes)).shares.mean(axis=0)
+    levels = levelled(by_class(phi, classes=classes), shares=shares)[:, 0]
+    return np.concatenate([basis(classes).T @ levels, phi[classes - 1 :]])
 
 
 @functools.cache

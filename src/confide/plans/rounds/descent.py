@@ -12,7 +12,7 @@ logistic step begins at the intercept that the gradient says (:func:`.rare_start
 hazards start from their marginal rates, which noisy totals say, and their curvature before it is
 measured is that of Gaussian terms with as many events.  The place from which the next gradient is
 taken, and in the end the model that predicts, is drawn to 0 by the share of its size that is error
-(empirical Bayes) [EM73].
+(empirical Bayes) [EM73]; of classes the levels of that model follow, to keep their mean shares.
 
 References:
     [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
@@ -32,7 +32,7 @@ from typing import TypeAlias
 import numpy as np
 
 from confide.arrays import Floats
-from confide.plans.rounds.classes import by_class, share_edges
+from confide.plans.rounds.classes import by_class, drawn_with_levels, share_edges
 from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.rounds.marginal import FEWEST, NODES, WEIGHTS, one_outcome, rare_start, started
 from confide.plans.rounds.newton import COEFFICIENT, Curvature, Steps, anchored, on_grid, symmetric
@@ -278,6 +278,8 @@ def _walked(
     usual = _TURNS_OF_POWERS if begun.powers else _TURNS
     theta = steps.read(late, start=theta, known=known, usual=usual)
     told = steps.reading
+    if aggregate.classes > 1 and len(steps.asked) == scale.rounds - scale.early:
+        theta = on_grid(drawn_with_levels(theta, like=steps.mean, classes=aggregate.classes))
     return Walk(
         whitened=found,
         theta=theta,

@@ -10,6 +10,7 @@ from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.plans.cuts.second_cells import cells_asked, next_cells
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Measurement
+from confide.plans.rounds.class_walk import AskClassScores, next_class_ask
 from confide.plans.rounds.descent import Ask, next_ask
 from confide.plans.rounds.wide import WideAsk, next_wide_ask
 from confide.tables.aggregates.refined import AskCells
@@ -17,7 +18,7 @@ from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked, Refined
 from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.schema import Dataset
 
-NextAsk: TypeAlias = Ask | WideAsk | AskCells
+NextAsk: TypeAlias = Ask | WideAsk | AskClassScores | AskCells
 
 
 def ask_in_turn(
@@ -38,7 +39,9 @@ def ask_in_turn(
         raise UnsupportedError("The mechanism does not suit its aggregate.")
     sigma = math.sqrt(mechanism.variance())
     if aggregate.wide:
-        return next_wide_ask(wide_scale_of(aggregate, dataset=dataset), noisy, sigma=sigma)
+        scale = wide_scale_of(aggregate, dataset=dataset)
+        following = next_class_ask if scale.several else next_wide_ask
+        return following(scale, noisy, sigma=sigma)
     return next_ask(aggregate, noisy, sigma=sigma, dataset=dataset)
 
 

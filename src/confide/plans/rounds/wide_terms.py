@@ -18,7 +18,7 @@ from confide.tables.aggregates.descent_terms import UNIT, Family
 from confide.tables.aggregates.wide_models.scale import WideScale
 
 _FEWEST = 10.0  # standard deviations of noise that the number of rows is taken to be
-_RAREST = 0.005
+_RAREST, _LEAST_CLASS = 0.005, 0.002
 _LEAST_TRACE, _LEAST_LENGTH = 1 / 60, 0.02
 _MOST_LENGTH = 10.0  # of t over d
 _DIAGONAL = 2**10  # steps of D
@@ -33,18 +33,21 @@ class WideLaw:
         least: Variance that a term is taken to have at least.
         clip: Of the residual times the row, over the root of the mean square of rows.
         gain: How far the descent goes, by expected rows or events and μ.
+        flat: First term of a row, that of the intercept.
     """
 
     power: float
     least: float
     clip: float
     gain: float
+    flat: float = 1.0
 
 
 LAWS = {
     Family.LOGISTIC: WideLaw(power=-0.25, least=0.01, clip=0.6, gain=0.12),
     Family.HAZARD: WideLaw(power=-0.5, least=0.02, clip=0.9, gain=0.48),
     Family.POISSON: WideLaw(power=-0.5, least=0.02, clip=0.9, gain=0.48),
+    Family.MULTINOMIAL: WideLaw(power=-0.25, least=0.01, clip=0.9, gain=0.3, flat=0.4),
 }
 _MOST_SHARE = 16.0  # events of a row, in units of them, that a mean is taken to be at most
 _LEAST_TIME = 2**-10
@@ -60,8 +63,10 @@ class WideTerms:
     Attributes:
         rows: Noisy number of rows.
         usable: Whether that is enough to fit anything.
-        share: Noisy share of the rows with the outcome; of counts, mean of events in their unit.
-        start: Log odds to start from, or of hazards log rates by interval, of the whole follow-up.
+        share: Noisy share of the rows with the outcome, or of the rarest class; of counts, mean of
+            events in their unit.
+        start: Log odds to start from, or of hazards log rates by interval, of the whole follow-up;
+            of classes the logarithms of their shares, less their mean.
         centre: m in 1/UNIT; shape (d,).
         matrix: z = x·matrix, in 1/UNIT; shape (d + 1, d + 1).
         variance: Noisy variance of each term; shape (d,).
@@ -88,7 +93,7 @@ class WideTerms:
 
     @property
     def clip(self) -> float:
-        """C, as whole numbers have it."""
+        """C over the first term of a row, as whole numbers have it."""
         return UNIT / float(self.matrix[0, 0])
 
     @property
@@ -135,13 +140,15 @@ def wide_terms(first: Floats, squares: Floats, *, scale: WideScale, sigma: float
         diagonal = np.rint(whole**law.power * _DIAGONAL) / _DIAGONAL
         length = max(float(diagonal**2 @ variance), _LEAST_LENGTH * d)
         length = min(length, _MOST_LENGTH * d)
-        clip = law.clip * math.sqrt(1 + length)
-        matrix[0, 0] = np.rint(UNIT / clip)
+        clip = law.clip * math.sqrt(law.flat**2 + length)
+        matrix[0, 0] = np.rint(UNIT * law.flat / clip)
         matrix[1:, 1:] = np.diag(np.rint(UNIT * diagonal / clip))
         matrix[0, 1:] = np.rint(-centre * diagonal / clip)
     begun = first[scale.terms :]
     if scale.counts:
         beside = _counted(begun, rows=rows, scale=scale, sigma=sigma)
+    elif scale.several:
+        beside = _classed(begun, rows=rows, scale=scale, sigma=sigma)
     else:
         beside = _start(begun, rows=rows, scale=scale, sigma=sigma)
     return WideTerms(
@@ -184,6 +191,16 @@ def _start(answered: Floats, *, rows: float, scale: WideScale, sigma: float) -> 
     share = float(np.clip(events.sum() / rows, _RAREST, 1 - _RAREST))
     told = bool(exits[1::2].sum() > least)
     return _Begun(share=share, start=np.log(events / spent), told=told)
+
+
+def _classed(answered: Floats, *, rows: float, scale: WideScale, sigma: float) -> _Begun:
+    """Return the shares of classes; of one that is not told from none as many as noise has."""
+    unit = scale.totals * UNIT
+    least = max(sigma / unit, _LEAST_CLASS * rows)
+    totals = np.clip(answered / unit, least, max(2 * rows, least))
+    shares = totals / totals.sum()
+    logs = np.log(shares)
+    return _Begun(share=float(shares.min()), start=logs - logs.mean(), told=True)
 
 
 def _counted(answered: Floats, *, rows: float, scale: WideScale, sigma: float) -> _Begun:

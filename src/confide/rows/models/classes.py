@@ -71,14 +71,18 @@ class Classes:
         ]
         return np.asarray(np.concatenate(found), dtype=np.int64)
 
+    def log_steps(self, plain: Floats, place: Place) -> Ints:
+        """Return η_c in steps of the grid; shape (rows, K)."""
+        theta = np.array(place.coefficients, dtype=np.float64).reshape(self.size, -1)
+        return np.floor(plain @ theta.T / (UNIT * COEFFICIENT // STEPS)).astype(np.int64)
+
     def _nearest(self, plain: Floats, place: Place) -> Ints:
         powers, whole = self._powers(plain, place)
         return np.asarray((powers * RESIDUAL + whole // 2) // whole)
 
     def _powers(self, plain: Floats, place: Place) -> tuple[Ints, Ints]:
         """Return exp(η_c − max η) by class, and their sum; shapes (rows, K) and (rows, 1)."""
-        theta = np.array(place.coefficients, dtype=np.float64).reshape(self.size, -1)
-        steps = np.floor(plain @ theta.T / (UNIT * COEFFICIENT // STEPS)).astype(np.int64)
+        steps = self.log_steps(plain, place)
         below = steps - steps.max(axis=1, keepdims=True)
         powers = power_table()[np.maximum(below + FARTHEST * STEPS, 0)]
         return powers, powers.sum(axis=1, keepdims=True)

@@ -9,9 +9,11 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import EngineError
+from confide.plans.rounds.class_walk import AskClassScores
 from confide.plans.rounds.descent import Place
 from confide.plans.rounds.link import mean_table, root_table
 from confide.plans.rounds.wide import AskClipped, AskMeans, AskRecalibration, AskSquares
+from confide.rows.models.classes import Classes
 from confide.rows.models.exact_sums import weighted_sums
 from confide.rows.models.patient_weights import roots_up, rows_of_each, shrunk
 from confide.rows.models.person_time import FollowUp, Offsets
@@ -31,7 +33,7 @@ from confide.tables.aggregates.wide_models.scale import (
 class WideRows:
     """Fitted rows of a model of many terms; answers in whole numbers that only the gate may see."""
 
-    __slots__ = ("__outcome", "__patient", "__placed", "__tables", "__terms", "__time", "scale")
+    __slots__ = ("__beside", "__outcome", "__patient", "__placed", "__tables", "__terms", "scale")
 
     def __init__(
         self,
@@ -40,15 +42,15 @@ class WideRows:
         patient: Ints,
         *,
         scale: WideScale,
-        time: FollowUp | Offsets | None = None,
+        beside: FollowUp | Offsets | Classes | None = None,
     ) -> None:
-        """Take in terms in 1/UNIT, outcomes, each row's patient, and follow-up or person-time.
+        """Take in terms in 1/UNIT, outcomes, each row's patient, and follow-up, time or classes.
 
         Outcomes are in 1/RESIDUAL, but of counts numbers of events.
         """
         self.scale = scale
         self.__terms, self.__outcome, self.__patient = terms, outcome, patient
-        self.__time = time
+        self.__beside = beside
         means = Family.HAZARD if scale.counts else scale.family  # the bound of events is no end
         self.__tables = mean_table(means), root_table(scale.family)
         self.__placed: tuple[object, Floats, Ints] | None = None
@@ -72,12 +74,18 @@ class WideRows:
                 return tuple(scale.squares * each for each in found)
             case AskClipped(at=place, unit=unit):
                 plain, norms = self._at(place)
+                if isinstance(self.__beside, Classes):
+                    each = self.__beside.residuals(plain, place)
+                    found = clipped_by_class(plain, norms, each, patient)
+                    return tuple(TIMES * each for each in found)
                 residual, _ = self._outcomes(plain, place, unit=unit)
                 found = clipped_gradient(plain, norms, residual, patient)
                 return tuple(TIMES * each for each in found)
-            case AskRecalibration(at=place, centre=centre, spread=spread, unit=unit):
+            case AskRecalibration(at=place, centre=centre, spread=spread, unit=unit) if (
+                not scale.several
+            ):
                 plain, _ = self._at(place)
-                first = self.__time.size if isinstance(self.__time, FollowUp) else 0
+                first = self.__beside.size if isinstance(self.__beside, FollowUp) else 0
                 score = scores_at(plain, place, first=first)
                 residual, v = self._outcomes(plain, place, unit=unit)
                 if scale.counts:
@@ -89,28 +97,44 @@ class WideRows:
                     *(scale.turn * each for each in turn),
                     *(scale.bend * each for each in bend if not scale.counts),
                 )
+            case AskClassScores(at=place, centres=centres, spreads=spreads) if isinstance(
+                self.__beside, Classes
+            ):
+                plain, _ = self._at(place)
+                found = turn_by_class(
+                    self.__beside.log_steps(plain, place),
+                    self.__beside.residuals(plain, place),
+                    patient,
+                    centres=centres,
+                    spreads=spreads,
+                )
+                return tuple(scale.turn * each for each in found)
             case _:
                 raise EngineError("The rows of a model have no answer to this.")
 
     def _means(self) -> tuple[int, ...]:
-        """Return means of the terms, with the outcome or, of hazards, exits beside them."""
-        scale, patient = self.scale, self.__patient
-        if not isinstance(self.__time, FollowUp):
-            beside = self.__outcome
-            if self.__time is not None:
-                beside = self.__time.shares() // (UNIT**2 // RESIDUAL)
-            found = wide_means(self.__terms, beside, patient, radius=scale.radius)
-            return (*(scale.means * each for each in found), *self._cells())
-        found = _bounded_sums(self.__terms, patient, radius=scale.radius)
-        exits = (scale.totals * UNIT * int(each) for each in self.__time.exits())
-        return (*(scale.means * each for each in found), *exits)
+        """Return means of the terms, with the outcome or totals beside them."""
+        scale, patient, beside = self.scale, self.__patient, self.__beside
+        if isinstance(beside, FollowUp | Classes):
+            found = _bounded_sums(self.__terms, patient, radius=scale.radius)
+        else:
+            outcome = self.__outcome
+            if beside is not None:
+                outcome = beside.shares() // (UNIT**2 // RESIDUAL)
+            found = wide_means(self.__terms, outcome, patient, radius=scale.radius)
+        return (*(scale.means * each for each in found), *self._cells())
 
     def _cells(self) -> tuple[int, ...]:
-        """Return rows of counts by cell, those of a patient 1/k each; nothing of others."""
-        scale = self.scale
-        if not scale.counts:
+        """Return exits; or rows by cell of counts or by class, those of a patient 1/k each."""
+        scale, beside = self.scale, self.__beside
+        if isinstance(beside, FollowUp):
+            return tuple(scale.totals * UNIT * int(each) for each in beside.exits())
+        if isinstance(beside, Classes):
+            place = beside.values
+        elif scale.counts:
+            place = np.searchsorted(np.array(scale.edges[1:-1]), self.__outcome, side="right")
+        else:
             return ()
-        place = np.searchsorted(np.array(scale.edges[1:-1]), self.__outcome, side="right")
         weights = UNIT // rows_of_each(self.__patient)
         found = np.bincount(place, weights=weights, minlength=scale.cells)
         return tuple(scale.totals * int(each) for each in found)
@@ -118,16 +142,18 @@ class WideRows:
     def _outcomes(self, plain: Floats, place: Place, *, unit: int) -> tuple[Ints, Ints]:
         """Return r and v of each row, in 1/RESIDUAL; of hazards v is what was lived through."""
         means, roots = self.__tables
-        if isinstance(self.__time, Offsets):
-            expected, most = means[steps_at(plain, place, self.__time)], MOST_RESIDUAL * RESIDUAL
+        if isinstance(self.__beside, Offsets):
+            expected, most = means[steps_at(plain, place, self.__beside)], MOST_RESIDUAL * RESIDUAL
             residual = self.__outcome * RESIDUAL // unit - expected
             return np.clip(residual, -most, most), expected
-        if self.__time is None:
+        if self.__beside is None:
             steps = steps_at(plain, place)
             root = roots[steps]
             return self.__outcome - means[steps], root * root // (ROOT**2 // RESIDUAL)
-        scores = scores_at(plain, place, first=self.__time.size)
-        lived, residual = self.__time.lived(scores, place, means)
+        if isinstance(self.__beside, Classes):
+            raise EngineError("Classes have a residual each.")
+        scores = scores_at(plain, place, first=self.__beside.size)
+        lived, residual = self.__beside.lived(scores, place, means)
         return residual.sum(axis=1), lived.sum(axis=1)
 
     def _at(self, place: Place) -> tuple[Floats, Ints]:
@@ -182,6 +208,43 @@ def clipped_gradient(plain: Floats, norms: Ints, residual: Ints, patient: Ints) 
     """
     size = _sizes(np.abs(residual) * norms, patient, radius=UNIT * RESIDUAL)
     return weighted_sums(plain, _towards_zero(residual * WEIGHED, size))
+
+
+def clipped_by_class(plain: Floats, norms: Ints, residuals: Ints, patient: Ints) -> list[int]:
+    """Return Σ w·r_c·z by class and then term in 1/WEIGHED, w = min(1/k, 1/Σ‖r‖·‖z‖).
+
+    Args:
+        plain: z in 1/UNIT; shape (rows, d + 1).
+        norms: ‖z‖ in 1/UNIT, rounded up; shape (rows,).
+        residuals: r in 1/RESIDUAL; shape (rows, K).
+        patient: Number of each row's patient, from 0; shape (rows,).
+    """
+    length = roots_up(np.einsum("ij,ij->i", residuals, residuals))
+    size = _sizes(length * norms, patient, radius=UNIT * RESIDUAL)
+    weights = (_towards_zero(each * WEIGHED, size) for each in residuals.T)
+    return [value for one in weights for value in weighted_sums(plain, one)]
+
+
+def turn_by_class(
+    scores: Ints,
+    residuals: Ints,
+    patient: Ints,
+    *,
+    centres: tuple[int, ...],
+    spreads: tuple[int, ...],
+) -> list[int]:
+    """Return Σ r_c·s_c/k by class in 1/(RESIDUAL·UNIT); see :func:`turn_and_bend`.
+
+    Args:
+        scores: θ_cᵀz in steps of the link; shape (rows, K).
+        residuals: r in 1/RESIDUAL; shape (rows, K).
+        patient: Number of each row's patient, from 0; shape (rows,).
+        centres: The score that counts as 0, by class, in the same steps.
+        spreads: The score that counts as one more, in the same steps; above 0.
+    """
+    most, each = MOST_DEVIATION * UNIT, rows_of_each(patient)[:, None]
+    s = np.clip((scores - np.array(centres)) * UNIT // np.array(spreads), -most, most)
+    return [int(value) for value in _towards_zero(residuals * s, each).sum(axis=0)]
 
 
 def widened(residual: Ints) -> Ints:

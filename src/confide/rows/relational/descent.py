@@ -165,9 +165,8 @@ class DescentRows:
         """Return the same rows, that answer as a model of many terms."""
         rows = self.__fitted
         scale = wide_scale_of(self.__aggregate, dataset=dataset)
-        time = rows.beside if isinstance(rows.beside, FollowUp | Offsets) else None
         outcome = rows.events if scale.counts else rows.outcome
-        return WideRows(rows.terms, outcome, rows.patient, scale=scale, time=time)
+        return WideRows(rows.terms, outcome, rows.patient, scale=scale, beside=rows.beside)
 
     def _totals(self) -> list[int]:
         """Return what the family starts from, in 1/UNIT²."""

@@ -4,6 +4,8 @@ from fractions import Fraction
 
 from confide.plans.contribution import PerPatient
 from confide.statistics.audited import HIGH, Audited, Worst
+from confide.statistics.logistic.multinomial import MultinomialRegression
+from confide.statistics.logistic.rare_classes import ClassFit
 from confide.statistics.logistic.regression import LogisticRegression, Method
 
 LOGISTIC = Audited(
@@ -29,5 +31,16 @@ LOGISTIC = Audited(
 )
 
 MULTINOMIAL = Audited(
-    worst=Worst.LIKE_ANOTHER,
+    patients=(
+        MultinomialRegression(
+            id="odds-of-a-rare-class",
+            table="events",
+            outcome="code",
+            covariates=("change", "whole"),
+            per_patient=PerPatient(rows=3),
+            method=ClassFit.WIDE,
+            expect=Fraction(1000),
+        ),
+    ),
+    worst=Worst.CORNER,
 )

@@ -9,7 +9,9 @@ class (:mod:`confide.plans.rounds.classes`).
 a norm of at most √2, and all classes are one contribution.  ρ-zCDP.
 
 *Utility:* intervals cover sampling and noise.  With the noise off it is weighted maximum
-likelihood: rows of unusual covariates weigh less.  Noise of a class goes with its number of rows.
+likelihood: rows of unusual covariates weigh less.  Noise of a class goes with its number of rows;
+where those of the rarest are few for the terms and the loss, by public numbers, another fit
+predicts and has no odds ratios (:mod:`confide.plans.rounds.class_walk`, :mod:`.rare_classes`).
 
 References:
     [McF74] McFadden. Conditional logit analysis of qualitative choice behavior. In: Frontiers in
@@ -20,7 +22,7 @@ References:
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,19 +30,22 @@ import numpy as np
 from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
-from confide.plans.rounds.descent import walk
+from confide.plans.rounds.answered import told_classes
+from confide.plans.rounds.classes import share_edges, share_log_odds
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.rounds.model_fit import fitted_classes
 from confide.plans.rounds.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
+from confide.privacy.measure import Measure
 from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
 from confide.statistics.logistic.held_out import HELD_OUT, measured
 from confide.statistics.logistic.predictions import Predicted
+from confide.statistics.logistic.rare_classes import ClassFit, PlannedClass
+from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import (
@@ -48,14 +53,14 @@ from confide.tables.aggregates.descent_terms import (
     RESIDUAL,
     SCORE_BINS,
     SCORE_CUTS,
-    UNIT,
     Family,
     terms,
 )
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset
 
-MODEL = "model"
+MODEL, WIDE = "model", "wide"
 ROUNDS = 5
 
 
@@ -70,6 +75,8 @@ class MultinomialRegression(Statistic):
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         expect_share: Public planning share of the rarest class; as many of each otherwise.
+        method: Rounds; or the fit for a rare class, which predicts and has no intervals.  Of "auto"
+            public numbers choose once the budget is known.
     """
 
     outcome: str
@@ -78,6 +85,7 @@ class MultinomialRegression(Statistic):
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
     expect_share: Fraction | None = None
+    method: ClassFit = field(default=ClassFit.ROUNDS, metadata={ABSENT: ClassFit.ROUNDS})
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)
@@ -115,15 +123,59 @@ class MultinomialRegression(Statistic):
             outcome=resolve(self.outcome, table=self.table, dataset=dataset),
             family=Family.MULTINOMIAL,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
-            rounds=ROUNDS,
+            rounds=WIDE_ROUNDS if self.method is ClassFit.WIDE else ROUNDS,
+            expected=self._expected(),
             held_out=math.floor(self.hold_out * PARTS),
             classes=len(self.classes(dataset)),
         )
 
+    def settled(self, amount: Fraction | None, *, dataset: Dataset) -> "MultinomialRegression":
+        """Return the same, fitted as public numbers say that it ranks its rarest class best."""
+        if self.method is not ClassFit.AUTO:
+            return self
+        chosen = ClassFit.ROUNDS
+        if amount is not None and self.expect is not None and dataset.measure is Measure.ZCDP:
+            planned = self._planned(math.sqrt(2 * float(amount)), dataset=dataset)
+            chosen = ClassFit.WIDE if planned.few else ClassFit.ROUNDS
+        return replace(self, method=chosen)
+
+    def _fitted(self) -> Fraction:
+        """Return the public planning number of rows that are fitted."""
+        return (self.expect or Fraction(0)) * (1 - self.hold_out)
+
+    def _planned(self, mu: float, *, dataset: Dataset) -> PlannedClass:
+        """Return the public numbers by which the fit is chosen, at a μ."""
+        share = self.expect_share
+        if share is None:
+            share = Fraction(1, len(self.classes(dataset)))
+        return PlannedClass(
+            fitted=float(1 - self.hold_out),
+            share=float(share),
+            rows=float(self._fitted()),
+            terms=len(terms(self.aggregate(dataset), dataset=dataset)) - 1,
+            mu=mu,
+        )
+
+    def _expected(self) -> int:
+        if self.method is not ClassFit.WIDE:
+            return 0
+        if self.expect is None:
+            raise ContractError(
+                f"How far regression {self.id!r} goes by its fit for a rare class depends on the "
+                "number of rows, and that of the data is not public.",
+                hint="Write expect: {count: 5000, share: 0.03}, the share being that of the "
+                "rarest class, from a public source or an earlier certificate.",
+            )
+        return max(1, math.floor(self._fitted()))
+
+    @property
+    def _question(self) -> str:
+        return WIDE if self.method is ClassFit.WIDE else MODEL
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one vector, asked in rounds."""
         self.reference_place(dataset)
-        return (question(MODEL, self.aggregate(dataset), dataset=dataset),)
+        return (question(self._question, self.aggregate(dataset), dataset=dataset),)
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -131,7 +183,7 @@ class MultinomialRegression(Statistic):
         """Return the noise's error of the log odds of one standard deviation of a covariate.
 
         Raises:
-            ContractError: If there is no planning number of rows.
+            ContractError: If there is no planning number of rows, or no interval to forecast.
         """
         if self.expect is None:
             raise ContractError(
@@ -139,17 +191,33 @@ class MultinomialRegression(Statistic):
                 hint="Write expect: {count: 5000, share: 0.2}, the share being that of the rarest "
                 "class, from a public source or an earlier certificate.",
             )
-        classes = len(self.classes(dataset))
-        share = self.expect_share if self.expect_share is not None else Fraction(1, classes)
-        rows = float(self.expect) * float(1 - self.hold_out) * float(share)
+        aggregate = self.aggregate(dataset)
+        noise = math.sqrt(additive(mechanisms[self._question]).variance())
+        squared = descent_sensitivity(aggregate, dataset=dataset).l2_squared
+        planned = self._planned(math.sqrt(squared) / noise, dataset=dataset)
+        if self.method is ClassFit.WIDE:
+            raise ContractError(
+                f"Regression {self.id!r} is fitted as one with a rare class: {planned.said()}; it "
+                f"predicts only, with no odds ratio and no interval. {planned.expected()}."
+            )
+        share, classes = planned.share, aggregate.classes
+        rows = planned.rows * share
+        note = (
+            f"log odds of one standard deviation of a covariate, for {self.expect} rows of "
+            f"{classes} classes, {share:.0%} of them of the rarest; sampling alone has "
+            f"±{1.96 * math.sqrt(2 / rows):.2g}"
+        )
+        if planned.few:
+            note += (
+                f"; for so few of the rarest class ({planned.said()}) `method: wide` is expected "
+                "to rank it better"
+            )
         return forecast_of(
             rows / math.sqrt(2),  # a difference of two classes has √2 of the noise
-            noise=math.sqrt(additive(mechanisms[MODEL]).variance()),
-            scale=scale_of(self.aggregate(dataset), dataset=dataset),
+            noise=noise,
+            scale=scale_of(aggregate, dataset=dataset),
             level=float(level),
-            note=f"log odds of one standard deviation of a covariate, for {self.expect} rows of "
-            f"{classes} classes, {float(share):.0%} of them of the rarest; sampling alone has "
-            f"±{1.96 * math.sqrt(2 / rows):.2g}",
+            note=note,
         )
 
     def estimate(
@@ -161,12 +229,10 @@ class MultinomialRegression(Statistic):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return odds ratios and coefficients by term and class, and the number of rows."""
-        aggregate, answers = self.aggregate(dataset), vector(noisy[MODEL])
-        sigma = math.sqrt(additive(mechanisms[MODEL]).variance())
+        aggregate, answers = self.aggregate(dataset), vector(noisy[self._question])
+        sigma = math.sqrt(additive(mechanisms[self._question]).variance())
         reference = self.reference_place(dataset)
-        found = fitted_classes(
-            aggregate, answers, reference=reference, sigma=sigma, dataset=dataset
-        )
+        found = told_classes(aggregate, answers, reference=reference, sigma=sigma, dataset=dataset)
         known, classes = terms(aggregate, dataset=dataset), self.classes(dataset)
         labels = [
             label_of(term, self.covariates, aggregate=aggregate, dataset=dataset) for term in known
@@ -179,19 +245,17 @@ class MultinomialRegression(Statistic):
             for number, name in enumerate(others):
                 key = (labels[place], f"{name} vs {classes[reference]}")
                 at = number * len(known) + place
-                estimates += say.of_term(found, at, key=key, step=step, slope=place > 0)
-        scale = scale_of(aggregate, dataset=dataset)
-        width = 1.96 * sigma / (scale.moments * UNIT**2)
+                if aggregate.wide:
+                    estimates.append(say.predicting_only(found.model, at, key=key, step=step))
+                else:
+                    estimates += say.of_term(found.model, at, key=key, step=step, slope=place > 0)
         key = ("all", "all classes")
-        weights = say.weighed(found, width=width, key=key)
-        if not scale.scores:
+        weights = say.weighed(found.model, width=1.96 * found.noise, key=key)
+        if not found.scores:
             return (*estimates, weights)
-        theta = by_class(
-            walk(aggregate, answers, sigma=sigma, dataset=dataset).theta, classes=len(classes)
-        )
-        counts = [value / scale.scores for value in answers[-scale.scored :]]
-        noise = sigma / scale.scores
-        held = self._evaluation(counts, theta=theta, noise=noise, simulation=simulation)
+        counts = [value / found.scores for value in answers[-found.scored :]]
+        noise = sigma / found.scores
+        held = self._evaluation(counts, theta=found.theta, noise=noise, simulation=simulation)
         named = [
             measured(
                 quantity,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from confide.plans.plan import Statistic
 from confide.statistics.logistic.multinomial import MultinomialRegression
+from confide.statistics.logistic.rare_classes import ClassFit
 from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression, Method
 from confide.statistics.section import Condition, Exact, StatisticSection
@@ -57,6 +58,7 @@ class MultinomialRegressionSection(StatisticSection):
     covariates: list[str]
     reference: str = ""
     hold_out: Exact = Fraction(0)
+    method: Literal["auto", "rounds", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -67,6 +69,7 @@ class MultinomialRegressionSection(StatisticSection):
             covariates=tuple(self.covariates),
             reference=self.reference,
             hold_out=self.hold_out,
+            method=ClassFit(self.method),
             expect_share=self.expect.share,
         )
 

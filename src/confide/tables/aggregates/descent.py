@@ -113,7 +113,6 @@ from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Step
 from confide.tables.aggregates.wide_models.scale import (
     GRADIENT,
-    WIDE_FAMILIES,
     WIDE_ROUNDS,
     wide_scale_of,
 )
@@ -168,10 +167,8 @@ class DescentAggregate:
 
     def __post_init__(self) -> None:
         fewest = 0 if self.family is Family.LOGISTIC else 1
-        if self.expected and (self.family not in WIDE_FAMILIES or self.rounds != WIDE_ROUNDS):
-            raise InvalidParameterError(
-                f"Expected a logistic, hazard or Poisson model of many terms: {WIDE_ROUNDS} rounds."
-            )
+        if self.expected and self.rounds != WIDE_ROUNDS:
+            raise InvalidParameterError(f"Expected a model of many terms: {WIDE_ROUNDS} rounds.")
         if self.expected < 0:
             raise InvalidParameterError(f"Expected rows ≥ 0, got {self.expected}.")
         if not self.expected and not fewest <= self.rounds <= MOST_ROUNDS:

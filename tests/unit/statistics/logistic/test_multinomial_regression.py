@@ -9,6 +9,7 @@ import pytest
 
 from classes_world import (
     CLASSES,
+    RARE_TRUTH,
     STAGE_TRUTH,
     STAGES,
     answered,
@@ -21,7 +22,7 @@ from confide.errors import ContractError, UnboundedError, UnknownNameError
 from confide.plans.contribution import PerPatient
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, make_plan
-from confide.plans.rounds.classes import basis, gaussian_shares, joined, spread_out
+from confide.plans.rounds.classes import basis, gaussian_shares, joined, levelled, spread_out
 from confide.plans.rounds.marginal import gaussian_curvature
 from confide.plans.rounds.model_fit import DROWNED, fitted_classes
 from confide.privacy.adjacency import Adjacency
@@ -191,6 +192,27 @@ def test_a_class_that_hardly_anybody_is_of_has_wide_intervals_and_holds_up_no_ot
     assert np.isfinite(few.coefficients).all()
     assert few.coefficients[10] < -3
     assert np.sqrt(few.noise + few.sampling)[11:].min() > 0.3
+
+
+def test_levels_follow_slopes_that_are_drawn_to_nothing_so_that_a_rare_class_keeps_its_share():
+    """They did not: the rarest class was told to be of .65 of those who were there."""
+    rng, told = np.random.default_rng(6), []
+    judges = staged(8_000, rng, truth=RARE_TRUTH)
+    for _ in range(8):
+        found = fit(columns_of(staged(3_000, rng, truth=RARE_TRUTH)), rho=0.0288, rng=rng)
+        beta = np.vstack([np.zeros(5), found.predicting.reshape(3, 5)])
+        powers = np.exp(judges["terms"] @ beta.T)
+        told.append((powers[:, 3] / powers.sum(axis=1)).mean() / (judges["stage"] == 3).mean())
+    assert 0.8 < np.mean(told) < 1.25, told
+
+
+def test_levels_are_those_that_give_gaussian_terms_their_shares():
+    theta = np.array([[0.0, 1.0, 0.5], [0.5, -1.0, 0.2], [-3.0, 0.0, 2.0]])
+    shares = np.array([0.6, 0.37, 0.03])
+    moved = levelled(theta, shares=shares)
+    assert gaussian_shares(moved).shares.mean(axis=0) == pytest.approx(shares, rel=1e-4)
+    assert moved[:, 1:].tolist() == theta[:, 1:].tolist()
+    assert moved[:, 0].sum() == pytest.approx(0, abs=1e-9)
 
 
 def test_coordinates_favour_no_class():

@@ -39,6 +39,7 @@ from confide.attacks.audit.black_box import Scenario, adding
 from confide.attacks.audit.outcome import AuditCheck, Layer
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.mechanism import AddedNoise
+from confide.plans.rounds.class_walk import AskClassScores
 from confide.plans.rounds.descent import Ask, AskCurvature, AskGradient, AskMoments, Place
 from confide.plans.rounds.link import STEPS as LINK_STEPS
 from confide.plans.rounds.newton import COEFFICIENT
@@ -74,6 +75,7 @@ LONG = 2**6
 """Length of the long coordinate of the canary's whitened terms."""
 
 ModelColumns: TypeAlias = Mapping[str, NDArray[Any]]
+ModelAsk: TypeAlias = Ask | WideAsk | AskClassScores
 ModelAnswering: TypeAlias = Callable[[ModelColumns], DescentRows]
 
 
@@ -218,7 +220,7 @@ def questions(
     canary: Canary = Canary.WITH,
     of_each: int = 1,
     rounds: int = ROUNDS,
-) -> tuple[Ask | WideAsk, ...]:
+) -> tuple[ModelAsk, ...]:
     """Return the questions at the places that reveal a canary most."""
     matrix = np.eye(NUMBERS + 1, dtype=int) * UNIT
     matrix[1, 1] *= LONG
@@ -232,16 +234,19 @@ def questions(
         return Place(whitening=whitening, coefficients=(*levels, *slopes))
 
     if rounds == WIDE_ROUNDS:
-        return _wide_questions(place(sure), unit=int(family is Family.POISSON))
+        return _wide_questions(place(sure), family=family)
     gradients = tuple(AskGradient(at=place(sure), round=number) for number in range(ROUNDS))
     if not rounds:
         return (AskMoments(),)
     return (AskMoments(), *gradients[:2], AskCurvature(at=place(steep)), *gradients[2:])
 
 
-def _wide_questions(sure: Place, *, unit: int) -> tuple[WideAsk, ...]:
+def _wide_questions(sure: Place, *, family: Family) -> tuple[ModelAsk, ...]:
     """Return those of a model of many terms: far from the canary, who scores as far as may be."""
-    look = AskRecalibration(at=sure, centre=-(2**40), spread=1, unit=unit)
+    unit, below = int(family is Family.POISSON), -(2**40)
+    look: ModelAsk = AskRecalibration(at=sure, centre=below, spread=1, unit=unit)
+    if family is Family.MULTINOMIAL:
+        look = AskClassScores(at=sure, centres=(below,) * CLASSES, spreads=(1,) * CLASSES)
     far = AskSquares(centre=(-UNIT,) * NUMBERS)
     return (AskMeans(), far, *(AskClipped(at=sure, unit=unit) for _ in range(WIDE_ROUNDS)), look)
 
@@ -311,7 +316,7 @@ def model_scenario(
     )
 
 
-def _answers(rows: DescentRows, asks: tuple[Ask | WideAsk, ...]) -> tuple[int, ...]:
+def _answers(rows: DescentRows, asks: tuple[ModelAsk, ...]) -> tuple[int, ...]:
     return tuple(value for ask in asks for value in rows.answer(ask))
 
 
@@ -343,8 +348,8 @@ def reach_check(family: Family, *, rounds: int = ROUNDS) -> AuditCheck:
 
 def _called(family: Family, rounds: int) -> str:
     if rounds == WIDE_ROUNDS:
-        of = "many terms" if family is Family.LOGISTIC else "few events"
-        return f"{family.value} model of {of}"
+        kinds = {Family.LOGISTIC: "many terms", Family.MULTINOMIAL: "a rare class"}
+        return f"{family.value} model of {kinds.get(family, 'few events')}"
     return f"{family.value} model in {'rounds' if rounds else 'one look'}"
 
 

@@ -26,6 +26,11 @@ number in the question that those totals chose: r = y/s − exp(θᵀz)·E/U, cu
 where the clip is that of all others; and in recalibration r' = r/4 cut to ±1, of which Σ r'·q/k is
 all that is asked: noise would drown v, and events say what it is.
 
+*Classes*, K of them (``MULTINOMIAL``), have means Σ w·(1, x) and totals, rows by class, each 1/k.
+Residuals are r_c = (y is c) − p_c, a gradient has K parts Σ w·r_c·z with w = min(1/k, 1/Σ‖r‖·‖z‖)
+and z = (f, D(x − m))/C for a public f, and of recalibration all that is asked is Σ r_c·s_c/k by
+class, s_c being the score of the class; how many are of each class totals say.
+
 *Lemma* (one patient added or removed).  By the triangle inequality the patient's part of the means
 is at most w·S ≤ R, of the squares R', of a gradient 1.  ‖q‖² ≤ 5 and |r| ≤ 1, and a mean over k
 rows is no longer than the longest: √5 for Σ r·q/k.  v ≤ 1/4, and the entries of v·qqᵀ with
@@ -37,6 +42,10 @@ move by 1 and Σ r·q by √5 as above; totals, in units of 1 times a public num
 v·qqᵀ has a norm of at most 5.  Δ² = a²R² + g² + c²R'² + T·b² + 5e² + 25h².
 *Counts:* whatever s is, |r|·‖z‖ is what w bounds, so gradients move by 1, and |r'| ≤ 1; k parts of
 1/k in cells of totals have a norm of at most 1.  Δ² = a²R² + g² + c²R'² + T·b² + 5e².
+*Classes:* all K parts of a row's gradient are the matrix r·zᵀ, of norm ‖r‖·‖z‖, which w bounds with
+r as it is in whole numbers: together they move by 1, however many classes there are.  |s_c| ≤ 2 and
+‖r‖² ≤ 2, so Σ r_c·s_c/k moves by √8; p is rounded to the nearest, which adds at most K/2 steps to
+‖r‖.  Δ² = a²R² + g² + c²R'² + T·b² + 8e².
 *Substitution:* squares of two patients have a non-negative inner product, so their part doubles;
 all else may oppose (products of recalibration by their rounding alone) and is fourfold; a patient
 replaced by one who is held out moves Δ² + m·f² ≤ 2Δ², and one held out by another 2m·f² ≤ 2Δ².  ∎
@@ -45,11 +54,10 @@ Later questions depend on earlier noisy answers alone: adaptive composition unde
 the joint vector costs [BS16, lem. 1.7].
 
 *Shares:* 5 % of Δ² go to means, 3 % to squares, 86 % to gradients, 6 % to recalibration, of which
-70 % to its gradient; of hazards and counts 8 % to means, 7 % to squares, 5 % to totals, 74 % to
-gradients, and as much to recalibration, of counts all to its gradient.  R = √(2 + d/3), of hazards
-√(1 + d/3), is the root of the mean square of terms that are spread evenly over their bounds, R' =
-.375·R; d is the number of terms beside the
-intercept.
+70 % to its gradient; of others 8 % to means, 7 % to squares, 5 % to totals, 74 % to gradients, and
+as much to recalibration, of counts and classes all to its gradient.  R = √(2 + d/3), of hazards and
+classes √(1 + d/3), is the root of the mean square of terms that are spread evenly over their
+bounds, R' = .375·R; d is the number of terms beside the intercept.
 
 *Numbers:* norms and sums of norms are rounded up, what is weighed towards zero, so whole numbers
 keep these bounds; every product and sum of a block of rows is below 2⁵³.
@@ -130,9 +138,15 @@ _SHARES: dict[Family, dict[Part, Fraction]] = {
         Part.GRADIENTS: Fraction(740, 1000),
         Part.TURN: Fraction(60, 1000),
     },
+    Family.MULTINOMIAL: {
+        Part.MEANS: Fraction(80, 1000),
+        Part.SQUARES: Fraction(70, 1000),
+        Part.TOTALS: Fraction(50, 1000),
+        Part.GRADIENTS: Fraction(740, 1000),
+        Part.TURN: Fraction(60, 1000),
+    },
 }
 """Shares of Δ²."""
-WIDE_FAMILIES = frozenset(_SHARES)
 _SQUARES_RADIUS = Fraction(3, 8)
 _CROSS, _CURVES = 2, 3
 
@@ -151,13 +165,14 @@ class WideScale:
         squares_radius: R'·UNIT.
         means: a.
         squares: c.
-        totals: g, of exits or rows by cell in 1/UNIT; 0 of logistic models.
-        turn: e, of Σ r·q.
-        bend: h, of Σ v·qqᵀ; 0 of counts.
+        totals: g, of exits or rows by cell or class in 1/UNIT; 0 of logistic models.
+        turn: e, of Σ r·q, or of Σ r·s by class.
+        bend: h, of Σ v·qqᵀ; 0 of counts and classes.
         scores: f, of scores; 0 where nobody is held out.
         scored: Number of scores.
         one: Δ² of a patient added or removed.
         l2_squared: Most by which one privacy unit moves all answers together, squared.
+        classes: K; 1 of all but a multinomial model.
     """
 
     family: Family
@@ -175,6 +190,7 @@ class WideScale:
     scored: int
     one: int
     l2_squared: int
+    classes: int = 1
 
     @property
     def slopes(self) -> int:
@@ -192,8 +208,15 @@ class WideScale:
         return self.family is Family.POISSON
 
     @property
+    def several(self) -> bool:
+        """Whether there are classes."""
+        return self.family is Family.MULTINOMIAL
+
+    @property
     def cells(self) -> int:
-        """Cells of exits by interval and outcome, with those who reached the end; or of counts."""
+        """Of exits by interval and outcome, with who reached the end; of counts; or classes."""
+        if self.several:
+            return self.classes
         if self.hazards:
             return 2 * len(self.edges) - 1
         return len(self.edges) - 1 if self.counts else 0
@@ -201,7 +224,12 @@ class WideScale:
     @property
     def opening(self) -> int:
         """Numbers of the first answer: 1, terms, then the outcome or time, then cells."""
-        return self.terms + (0 if self.hazards else 1) + self.cells
+        return self.terms + (0 if self.hazards or self.several else 1) + self.cells
+
+    @property
+    def gradient(self) -> int:
+        """Numbers of one gradient: terms, of each class."""
+        return self.classes * self.terms
 
     @property
     def begun(self) -> int:
@@ -211,11 +239,13 @@ class WideScale:
     @property
     def descended(self) -> int:
         """Numbers before recalibration."""
-        return self.begun + WIDE_ROUNDS * self.terms
+        return self.begun + WIDE_ROUNDS * self.gradient
 
     @property
     def fitted(self) -> int:
         """Numbers before scores."""
+        if self.several:
+            return self.descended + self.classes
         return self.descended + _CROSS + (0 if self.counts else _CURVES)
 
     @property
@@ -236,15 +266,15 @@ def _edges(aggregate: "DescentAggregate", *, dataset: Dataset) -> tuple[int, ...
 def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideScale:
     """Return bounds and multipliers; from public facts alone."""
     size, family = len(terms(aggregate, dataset=dataset)), aggregate.family
-    hazards = family is Family.HAZARD
-    squared = Fraction((1 if hazards else 2) * 3 + size - 1, 3) * UNIT**2
+    hazards, several = family is Family.HAZARD, family is Family.MULTINOMIAL
+    squared = Fraction((1 if hazards or several else 2) * 3 + size - 1, 3) * UNIT**2
     radius = math.isqrt(math.ceil(squared) - 1) + 1
     squares_radius = math.ceil(_SQUARES_RADIUS * radius)
     bounds = {
         Part.MEANS: radius**2,
         Part.SQUARES: squares_radius**2,
         Part.TOTALS: UNIT**2,
-        Part.TURN: 5 * (RESIDUAL * UNIT) ** 2,
+        Part.TURN: _squared_turn(aggregate),
         Part.BEND: (5 * RESIDUAL * UNIT // (1 if hazards else 4)) ** 2,
     }
     shares = _SHARES[family]
@@ -279,4 +309,12 @@ def wide_scale_of(aggregate: "DescentAggregate", *, dataset: Dataset) -> WideSca
         scored=scored_cells(aggregate, dataset=dataset),
         one=one,
         l2_squared=moved,
+        classes=aggregate.classes,
     )
+
+
+def _squared_turn(aggregate: "DescentAggregate") -> int:
+    """Return the most that a patient adds to ‖Σ r·q‖², or of classes to ‖Σ r·s‖²."""
+    if aggregate.family is Family.MULTINOMIAL:  # shares are rounded to the nearest
+        return 2 * MOST_DEVIATION**2 * ((RESIDUAL + aggregate.classes) * UNIT) ** 2
+    return (1 + MOST_DEVIATION**2) * (RESIDUAL * UNIT) ** 2
