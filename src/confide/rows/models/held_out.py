@@ -36,20 +36,30 @@ class Parts:
         """Return the same of some of the rows."""
         return replace(self, evaluates=self.evaluates[chosen], groups=self.groups[chosen])
 
-    def counted(self, cell: Ints, *, cells: int) -> list[int]:
+    def counted(self, cell: Ints, *, cells: int, each: Ints | None = None) -> list[int]:
         """Count who is in which cell: of those who calibrate, then of each subgroup.
 
         Args:
             cell: Of each row; shape (rows,).
             cells: Number of cells of one histogram.
+            each: What a row adds to its cell; one where it is left out; shape (rows,).
         """
-        found = [(cell[~self.evaluates], cells)] if self.calibrating else []
-        last, groups = cell[self.evaluates], self.groups[self.evaluates]
+        adds = np.ones(len(cell), dtype=np.int64) if each is None else each
+        chosen = self.evaluates
+        found = [(cell[~chosen], adds[~chosen], cells)] if self.calibrating else []
+        last, added, groups = cell[chosen], adds[chosen], self.groups[chosen]
         if not self.sizes:
-            found.append((last, cells))
+            found.append((last, added, cells))
         for column, size in enumerate(self.sizes):
-            found.append((last + cells * groups[:, column], cells * size))
-        return [int(n) for of, length in found for n in np.bincount(of, minlength=length)]
+            found.append((last + cells * groups[:, column], added, cells * size))
+        return [total for one in found for total in _totals(*one)]
+
+
+def _totals(cell: Ints, adds: Ints, cells: int) -> list[int]:
+    """Add up whole numbers by cell, exactly."""
+    found = np.zeros(cells, dtype=np.int64)
+    np.add.at(found, cell, adds)
+    return [int(total) for total in found]
 
 
 def parts_of(

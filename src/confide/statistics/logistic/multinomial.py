@@ -34,12 +34,13 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
 from confide.plans.rounds.descent import walk
+from confide.plans.rounds.held_out import HELD_OUT
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import fitted_classes
 from confide.plans.rounds.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
-from confide.statistics.logistic.held_out import HELD_OUT, measured
+from confide.statistics.logistic.held_out import measured
 from confide.statistics.logistic.predictions import Predicted
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from confide.plans.plan import Statistic
+from confide.plans.rounds.held_out import Recalibration
 from confide.statistics.logistic.multinomial import MultinomialRegression
-from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression, Method
 from confide.statistics.section import Condition, Exact, StatisticSection
 from confide.statistics.shared_sections import CONDITION, NO_GROUPS

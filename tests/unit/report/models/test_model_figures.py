@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from confide.drawing.words import load_words
+from confide.plans.rounds.held_out import RECALIBRATED
 from confide.report.charts.chart import evaluations
 from confide.report.models.model_card import model_card
 from confide.report.pages.save import contents
-from confide.statistics.logistic.held_out import RECALIBRATED
 from confide.workspace import open_workspace
 from valid_charts import valid
 
