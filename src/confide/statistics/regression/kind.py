@@ -24,5 +24,6 @@ KIND = Kind(
     headline=coefficient_headline,
     assumes="assumes.equal-spread",
     figure="confide.drawing.charts.forest:coefficients",
+    evaluation="confide.statistics.regression.figures:subgroups",
     audit="confide.statistics.regression.audit:AUDITED",
 )
