@@ -447,3 +447,24 @@ def test_held_out_events_that_are_not_cut_are_caught(monkeypatch) -> None:
 
     monkeypatch.setattr(descent, "_cut", uncut)
     assert moved_by_events_that_are_held_out() > 3
+
+
+def moved_by_a_class_that_is_held_out() -> Fraction:
+    """Return how far somebody in two columns of subgroups moves the answers, over the claim."""
+    group, ill = (ColumnOf(table="people", column=name) for name in ("group", "ill"))
+    model = replace(classes_world.CLASSES, held_out=500, subgroups=(group, ill))
+    found = at_a_corner(rows=1, outcome=3)
+    found |= {"fold": np.zeros(1, dtype=int), "e4": found["e2"], "e5": np.zeros(1, dtype=int)}
+    unit = tuple(map(tuple, (np.eye(5) * UNIT).astype(int).tolist()))
+    at = Place(whitening=unit, coefficients=(0,) * 20)
+    rows = DescentRows(model, found, dataset=classes_world.world())
+    moved = rows.answer(AskScores(at=at, edges=tuple(range(1_000, 10_000, 1_000)) * 4))
+    claimed = descent_sensitivity(model, dataset=classes_world.world()).l2_squared
+    return Fraction(sum(v * v for v in moved), claimed)
+
+
+def test_scores_of_classes_that_forget_their_columns_are_caught(monkeypatch) -> None:
+    """Noise for the larger of four classes and two columns, not for their product."""
+    assert Fraction(99, 100) < moved_by_a_class_that_is_held_out() <= 1
+    monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 4))
+    assert moved_by_a_class_that_is_held_out() > Fraction(19, 10)

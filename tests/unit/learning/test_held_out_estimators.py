@@ -85,14 +85,17 @@ def test_what_cannot_be_judged_is_refused_and_costs_nothing(name, given):
         fitted(name, **given)
 
 
-def test_several_classes_are_not_recalibrated_in_silence():
-    y = RNG.integers(0, 3, N)
+def test_several_classes_predict_with_their_recalibrated_model():
+    y = np.searchsorted([-0.5, 0.8], RISK + RNG.logistic(size=N))
     model = DPLogisticRegression(
         **PUBLIC,
         classes=(0, 1, 2),
-        hold_out="0.2",
+        hold_out="0.4",
         recalibrate="line",
+        subgroups=["sex"],
         workspace=TemporaryLedger(),
-    )
-    with pytest.raises(ConfideError):
-        model.fit(X, y, patients=IDS)
+    ).fit(X, y, patients=IDS)
+    moved = [e for e in model.estimates_ if e.quantity == "recalibrated coefficient"]
+    assert [e.value for e in moved if e.key[0] == "age"] == pytest.approx(model.coef_[1:, 0])
+    assert len(model.evaluation_["auc"]) == 3 * 3
+    assert np.mean(model.predict(X) == y) > 0.5

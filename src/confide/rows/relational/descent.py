@@ -265,8 +265,8 @@ class DescentRows:
         plain = placed_terms(first.terms, place)
         match first.beside:
             case Classes() as classes:
-                found = classes.scores(plain, place, edges=edges, bins=bins)
-                return [int(n) for n in found]
+                added = classes.scores(plain, place, edges=edges, bins=bins)
+                return first.parts.added((at, None) for at in added)
             case FollowUp() as time:
                 score = scores_at(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
@@ -274,14 +274,12 @@ class DescentRows:
             case Offsets() as time:  # by predicted rate, whatever the person-time
                 at = np.searchsorted(np.array(edges), steps_at(plain, place), side="right")
                 events = _cut(first.events, most=most) if most else first.outcome
-                added = [(at, events * (UNIT**2 // RESIDUAL)), (at + bins, time.shares())]
-                cells = self.__aggregate.score_cells
-                summed = (first.parts.counted(of, cells=cells, each=each) for of, each in added)
-                return [sum(both) for both in zip(*summed, strict=True)]
+                in_units = events * (UNIT**2 // RESIDUAL)
+                return first.parts.added([(at, in_units), (at + bins, time.shares())])
             case _:
                 steps, outcome = steps_at(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
-        return first.parts.counted(cell, cells=self.__aggregate.score_cells)
+        return first.parts.added([(cell, None)])
 
 
 def _cut(events: Ints, *, most: int) -> Ints:

@@ -19,41 +19,33 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
-from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.classes import by_class, share_edges, share_log_odds
+from confide.plans.rounds.classes import by_class
 from confide.plans.rounds.descent import walk
-from confide.plans.rounds.held_out import HELD_OUT
+from confide.plans.rounds.held_out import Recalibration, calibrating, judges, require_judges
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import fitted_classes
-from confide.plans.rounds.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
-from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
-from confide.statistics.logistic.held_out import measured
-from confide.statistics.logistic.predictions import Predicted
+from confide.statistics.logistic.judged_classes import JudgedClasses
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import (
     PARTS,
-    RESIDUAL,
-    SCORE_BINS,
-    SCORE_CUTS,
     UNIT,
     Family,
     terms,
 )
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
 MODEL = "model"
@@ -71,6 +63,10 @@ class MultinomialRegression(Statistic):
         per_patient: Most rows of a patient, where there may be several; they weigh as one together.
         hold_out: Share of the patients, by keyed hash, who are not fitted but evaluate the model.
         expect_share: Public planning share of the rarest class; as many of each otherwise.
+        recalibrate: What of the linear predictors half of those who are held out put right; the
+            other half evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
     """
 
     outcome: str
@@ -79,6 +75,10 @@ class MultinomialRegression(Statistic):
     per_patient: PerPatient = field(default_factory=PerPatient)
     hold_out: Fraction = Fraction(0)
     expect_share: Fraction | None = None
+    recalibrate: Recalibration = field(
+        default=Recalibration.NONE, metadata={ABSENT: Recalibration.NONE}
+    )
+    subgroups: tuple[str, ...] = field(default=(), metadata={ABSENT: ()})
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)
@@ -87,6 +87,12 @@ class MultinomialRegression(Statistic):
                 f"Regression {self.id!r} needs an outcome and other variables, each named once.",
                 hint="Write outcome: stage and covariates: [age, sex].",
             )
+        require_judges(
+            self.id,
+            hold_out=self.hold_out,
+            recalibrate=self.recalibrate,
+            subgroups=self.subgroups,
+        )
 
     def classes(self, dataset: Dataset) -> tuple[str, ...]:
         """Return the public classes."""
@@ -108,6 +114,7 @@ class MultinomialRegression(Statistic):
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
+        held_out = math.floor(self.hold_out * PARTS)
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=tuple(
@@ -117,7 +124,9 @@ class MultinomialRegression(Statistic):
             family=Family.MULTINOMIAL,
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=ROUNDS,
-            held_out=math.floor(self.hold_out * PARTS),
+            held_out=held_out,
+            calibrating=calibrating(held_out, self.recalibrate),
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
             classes=len(self.classes(dataset)),
         )
 
@@ -190,51 +199,21 @@ class MultinomialRegression(Statistic):
         theta = by_class(
             walk(aggregate, answers, sigma=sigma, dataset=dataset).theta, classes=len(classes)
         )
-        counts = [value / scale.scores for value in answers[-scale.scored :]]
-        noise = sigma / scale.scores
-        held = self._evaluation(counts, theta=theta, noise=noise, simulation=simulation)
-        named = [
-            measured(
-                quantity,
-                (f"{name} vs the rest", HELD_OUT),
-                one,
-                statistic=self.id,
-                level=float(self.level),
-                of=each,
-            )
-            for name, each in zip(classes, held, strict=True)
-            for quantity, one in (
-                ("auc", each.auc),
-                ("calibration slope", each.slope),
-                ("calibration intercept", each.intercept),
-                ("brier score", each.brier),
-            )
-        ]
-        return (*estimates, weights, *named)
-
-    def _evaluation(
-        self, counts: Sequence[float], *, theta: Floats, noise: float, simulation: Simulation
-    ) -> list[Evaluation]:
-        """Return how the model tells each class from the rest, on held-out patients."""
-        edges = np.rint(share_edges(theta, percents=SCORE_CUTS) * RESIDUAL) / RESIDUAL
-        edges = np.clip(edges, 1 / RESIDUAL, 1 - 1 / RESIDUAL)
-        inside = share_log_odds(theta, places=PLACES)
-        each = np.asarray(counts).reshape(len(theta), 2, SCORE_BINS)
-        found = []
-        for c in range(len(theta)):
-            told = Predicted(
-                eta=inside[c],
-                edges=np.log(edges[c] / (1 - edges[c])),
-                alike=alike((edges[c] * RESIDUAL).tolist()),
-            )
-            found.append(
-                judged(
-                    ScoreHistogram(counts=each[c], noise=noise),
-                    told=told,
-                    ranked=told,
-                    level=float(self.level),
-                    simulation=simulation,
-                    purpose=f"evaluation of class {c}",
-                )
-            )
-        return found
+        held = judges(
+            [value / scale.scores for value in answers[-scale.scored :]],
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
+        )
+        judged = JudgedClasses(
+            statistic=self.id,
+            level=float(self.level),
+            theta=theta,
+            names=classes,
+            reference=reference,
+            kind=self.recalibrate,
+            noise=sigma / scale.scores,
+            simulation=simulation,
+        )
+        predicting = [e for e in estimates if e.quantity == "prediction coefficient"]
+        return (*estimates, weights, *judged.published(held, predicting=predicting))

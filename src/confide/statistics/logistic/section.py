@@ -57,6 +57,8 @@ class MultinomialRegressionSection(StatisticSection):
     covariates: list[str]
     reference: str = ""
     hold_out: Exact = Fraction(0)
+    recalibrate: Literal["none", "intercept", "line"] = "none"
+    subgroups: list[str] | None = None
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -67,6 +69,8 @@ class MultinomialRegressionSection(StatisticSection):
             covariates=tuple(self.covariates),
             reference=self.reference,
             hold_out=self.hold_out,
+            recalibrate=Recalibration(self.recalibrate),
+            subgroups=tuple(self.subgroups or ()),
             expect_share=self.expect.share,
         )
 

@@ -88,11 +88,6 @@ def _check_unit(aggregate: "DescentAggregate", *, entity: Entity) -> None:
 
 
 def _check_subgroups(aggregate: "DescentAggregate", *, dataset: Dataset) -> None:
-    if (aggregate.subgroups or aggregate.calibrating) and aggregate.classes > 1:
-        raise ContractError(
-            "Of several classes subgroups and recalibration would need one histogram of each class "
-            "for each of them, and none is offered."
-        )
     for column in aggregate.subgroups:
         if not domain(column, dataset=dataset).keys:
             raise ContractError(
