@@ -51,5 +51,6 @@ MULTINOMIAL = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
+    evaluation="confide.statistics.logistic.class_figures:by_class",
     audit="confide.statistics.logistic.audit:MULTINOMIAL",
 )
