@@ -11,7 +11,9 @@ import confide
 from confide.errors import ContractError
 from confide.plans.house_rule import HouseRule, SmallCells
 from confide.plans.plan import Study
+from confide.plans.rounds.descent import score_edges
 from confide.plans.rounds.held_out import AS_PREDICTED, CalibrationLine, Recalibration
+from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.statistics import HazardRegression, PoissonRegression
 from confide.statistics.person_time.held_out_rates import (
     Sums,
@@ -19,6 +21,7 @@ from confide.statistics.person_time.held_out_rates import (
     recalibrated_rates,
 )
 from confide.statistics.person_time.judged_hazards import hazard_sums
+from confide.tables.aggregates.descent_terms import SCORE_BINS
 from drawn_rates import LENGTH, MOST, THETA, summed
 from held_out_scores import simulation
 from models import ILL
@@ -108,6 +111,70 @@ def test_events_over_the_hazard_lived_through_are_the_rate(rate):
     assert found.events[0] / found.time[0] == pytest.approx(rate, rel=0.02)
     weights = np.append(np.repeat([0.04, 0.13, 0.21, 0.285], 2), 0.33)
     assert (found.noise, found.time_noise) == pytest.approx((6.0, 3 * np.linalg.norm(weights)))
+
+
+HAZARDS = np.array([0.1, 0.08, 0.12, 0.05])
+RISKS = np.concatenate([[0.0], THETA[1:]])
+
+
+def followed(n, rng, *, slope=1.0, shift=0.0):
+    """Return exits by interval, outcome and bin of patients whose hazards are known."""
+    eta = LENGTH * rng.normal(size=n)
+    bins = np.searchsorted(np.array(score_edges(RISKS)) / STEPS - FARTHEST, eta, side="right")
+    cuts = np.cumsum(HAZARDS)
+    reach = rng.exponential(1, n) * np.exp(-shift - slope * eta)
+    leave = rng.uniform(0, 2, n) * cuts[-1]
+    at = np.searchsorted(cuts, np.minimum(reach, leave))
+    ended = np.where(at == len(cuts), 2 * len(cuts), 2 * at + (reach < leave))
+    size = (2 * len(cuts) + 1) * SCORE_BINS
+    return np.bincount(ended * SCORE_BINS + bins, minlength=size).reshape(-1, SCORE_BINS)
+
+
+def judged_hazards(exits, *, noise, number=0, line=AS_PREDICTED):
+    given = {"theta": RISKS, "level": 0.95, "simulation": simulation(number)}
+    return evaluated_rates(hazard_sums(exits, hazards=HAZARDS, noise=noise), line=line, **given)
+
+
+def test_hazards_that_are_too_far_apart_or_too_low_are_told_and_put_right():
+    exits = followed(300_000, np.random.default_rng(9), slope=0.6, shift=0.3)
+    before = judged_hazards(exits, noise=0.0)
+    assert before.slope.value == pytest.approx(0.6, abs=0.05)
+    sums = hazard_sums(exits, hazards=HAZARDS, noise=0.0)
+    line = recalibrated_rates(sums, theta=RISKS, kind=LINE, simulation=simulation())
+    assert line.slope == pytest.approx(0.6, abs=0.05)
+    assert line.intercept == pytest.approx(0.3, abs=0.05)
+    after = judged_hazards(exits, noise=0.0, line=line)
+    assert (after.ratio.value, after.slope.value) == pytest.approx((1, 1), abs=0.03)
+
+
+def held_by_hazards(*, runs, n, noise, slope=1.0):
+    """Return how often intervals of ratio and slope hold what very many patients say."""
+    rng, held = np.random.default_rng(10), {"ratio": [], "slope": []}
+    truth = judged_hazards(followed(1_000_000, rng, slope=slope), noise=0.0)
+    for number in range(runs):
+        exits = followed(n, rng, slope=slope)
+        found = judged_hazards(
+            exits + rng.normal(0, noise, exits.shape), noise=noise, number=number
+        )
+        for name, each in held.items():
+            one = getattr(found, name)
+            if found.usable and one is not None:
+                each.append(one.lower <= getattr(truth, name).value <= one.upper)
+    return {name: float(np.mean(each)) for name, each in held.items()}
+
+
+def test_intervals_of_held_out_hazards_cover():
+    found = held_by_hazards(runs=60, n=4_000, noise=3.0)
+    assert min(found.values()) > 0.86, found
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("noise", "slope"), [(0.5, 1.0), (3.0, 1.0), (6.0, 0.6)])
+def test_intervals_of_held_out_hazards_hold_the_truth_in_93_percent_of_a_thousand_runs(
+    noise, slope
+):
+    found = held_by_hazards(runs=1_000, n=4_000, noise=noise, slope=slope)
+    assert min(found.values()) > 0.93, found
 
 
 COUNTED = PoissonRegression(id="m", table="people", events="visits", covariates=("age",))
