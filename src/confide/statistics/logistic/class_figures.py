@@ -14,7 +14,7 @@ from confide.drawing.numbers import clean, percent
 from confide.plans.rounds.held_out import RECALIBRATED
 
 
-def by_class(subject: Subject, title: str) -> Mapping[str, Figure]:
+def classes_in_subgroups(subject: Subject, title: str) -> Mapping[str, Figure]:
     """Return C-statistic and calibration of each class in each subgroup, if there are any."""
     words = subject.words
     if not subject.statistic.subgroups:

@@ -51,6 +51,6 @@ MULTINOMIAL = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
-    evaluation="confide.statistics.logistic.class_figures:by_class",
+    evaluation="confide.statistics.logistic.class_figures:classes_in_subgroups",
     audit="confide.statistics.logistic.audit:MULTINOMIAL",
 )

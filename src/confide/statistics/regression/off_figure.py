@@ -14,7 +14,7 @@ from confide.drawing.numbers import clean, percent
 from confide.statistics.regression.subgroups import OFF
 
 
-def subgroups(subject: Subject, title: str) -> Mapping[str, Figure]:
+def off_in_subgroups(subject: Subject, title: str) -> Mapping[str, Figure]:
     """Return observed less predicted by subgroup, beside a line at 0; none without subgroups."""
     words, cells = subject.words, [cell for cell in subject.cells if cell.quantity == OFF]
     if all(cell.value is None for cell in cells):
