@@ -17,7 +17,7 @@ from confide.tables.aggregates.shapes import Ranked
 from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
 
 JUDGED = {"hold-out": "0.5", "recalibrate": "line", "subgroups": ["dose"]}
-MORE = {kind: JUDGED for kind in sorted(GAUSSIAN_ALONE)}
+MORE = dict.fromkeys(sorted(GAUSSIAN_ALONE), JUDGED)
 MORE["linear-regression"] = {"subgroups": ["dose"]}
 MORE["table-1"] = {"variables": ["age", "ill", "dose"]}
 LARGEST = (6, 12, 18, 25, 40)  # powers of ten
