@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.held_out import AS_PREDICTED
 from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import ScoreHistogram, evaluated
-from confide.statistics.logistic.predictions import AS_PREDICTED
 from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 THETA = np.array([-1.5, 0.8, -0.6])

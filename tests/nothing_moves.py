@@ -44,9 +44,9 @@ LANGUAGES = ("en",)
 EPSILON = "1"
 HELD_OUT: dict[str, dict[str, Any]] = {
     "logistic-regression": {"subgroups": ["sex"], "recalibrate": "line"},
-    "multinomial-regression": {},
-    "poisson-regression": {},
-    "hazard-regression": {},
+    "multinomial-regression": {"subgroups": ["sex"], "recalibrate": "line"},
+    "poisson-regression": {"subgroups": ["sex"], "recalibrate": "line"},
+    "hazard-regression": {"subgroups": ["sex"], "recalibrate": "line"},
 }
 _TODAY = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
 _UNFIXED = (

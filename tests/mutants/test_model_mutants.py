@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import classes_world
+import person_time
 from confide.attacks.audit.black_box import audit_scenario
 from confide.attacks.audit.trained.models import (
     MOST_EVENTS,
@@ -469,3 +470,54 @@ def test_scores_that_forget_how_many_columns_count_a_patient_are_caught(monkeypa
     assert moved_by_a_held_out_patient() <= 1
     monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 1))
     assert moved_by_a_held_out_patient() > 1.9
+
+
+def moved_by_events_that_are_held_out(*, most: int = 2) -> Fraction:
+    """Return how far somebody with many events moves the answers, over the claim of counts."""
+    group, ill = (ColumnOf(table="people", column=name) for name in ("group", "ill"))
+    model = replace(person_time.COUNTS, held_out=500, subgroups=(group, ill))
+    people = person_time.counted(1, np.random.default_rng(1))
+    people |= {"visits": np.array([person_time.MOST]), "observed": np.array([730])}
+    found = person_time.columns_of(people, aggregate=model, fold=0)
+    found |= {"e5": found["e2"], "e6": np.zeros(1, dtype=int)}
+    unit = tuple(map(tuple, (np.eye(5) * UNIT).astype(int).tolist()))
+    at = Place(whitening=unit, coefficients=(0,) * 5)
+    rows = descent.DescentRows(model, found, dataset=person_time.world())
+    moved = rows.answer(AskScores(at=at, edges=tuple(range(1, 10)), most=most))
+    claimed = descent_sensitivity(model, dataset=person_time.world()).l2_squared
+    return Fraction(sum(v * v for v in moved), claimed)
+
+
+def test_held_out_events_reach_their_claim_and_forgotten_columns_are_caught(monkeypatch) -> None:
+    assert Fraction(99, 100) < moved_by_events_that_are_held_out() <= 1
+    monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 2 * UNIT**4))
+    assert moved_by_events_that_are_held_out() > Fraction(19, 10)
+
+
+def test_held_out_events_that_are_not_cut_are_caught(monkeypatch) -> None:
+    def uncut(events, *, most):
+        return events * RESIDUAL // most
+
+    monkeypatch.setattr(descent, "_cut", uncut)
+    assert moved_by_events_that_are_held_out() > 3
+
+
+def moved_by_a_class_that_is_held_out() -> Fraction:
+    """Return how far somebody in two columns of subgroups moves the answers, over the claim."""
+    group, ill = (ColumnOf(table="people", column=name) for name in ("group", "ill"))
+    model = replace(classes_world.CLASSES, held_out=500, subgroups=(group, ill))
+    found = at_a_corner(rows=1, outcome=3)
+    found |= {"fold": np.zeros(1, dtype=int), "e4": found["e2"], "e5": np.zeros(1, dtype=int)}
+    unit = tuple(map(tuple, (np.eye(5) * UNIT).astype(int).tolist()))
+    at = Place(whitening=unit, coefficients=(0,) * 20)
+    rows = DescentRows(model, found, dataset=classes_world.world())
+    moved = rows.answer(AskScores(at=at, edges=tuple(range(1_000, 10_000, 1_000)) * 4))
+    claimed = descent_sensitivity(model, dataset=classes_world.world()).l2_squared
+    return Fraction(sum(v * v for v in moved), claimed)
+
+
+def test_scores_of_classes_that_forget_their_columns_are_caught(monkeypatch) -> None:
+    """Noise for the larger of four classes and two columns, not for their product."""
+    assert Fraction(99, 100) < moved_by_a_class_that_is_held_out() <= 1
+    monkeypatch.setattr(DescentAggregate, "squared_scores", property(lambda _: 4))
+    assert moved_by_a_class_that_is_held_out() > Fraction(19, 10)

@@ -27,7 +27,7 @@ from confide.learning.model import (
     TIME,
     DPChosenModel,
     middles,
-    of_quantity,
+    predicting_of,
     values_of,
 )
 from confide.privacy.exact import Number, exact
@@ -43,7 +43,7 @@ class DPHazardRegression(DPChosenModel):
     Beside those of :class:`~.model.DPModel` there are the parameters:
 
     - ``edges``: of the public intervals of follow-up, from 0 to the horizon;
-    - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
+    - ``hold_out``, ``recalibrate``, ``subgroups``: as :class:`~.model.DPChosenModel` has them;
     - ``method``: "rounds"; "wide" for few events, which predicts and has no intervals; or "auto",
       which takes "wide" where it is expected to rank better by public numbers, and "rounds"
       elsewhere and where there are none;
@@ -56,10 +56,12 @@ class DPHazardRegression(DPChosenModel):
         coef_: Coefficients that predict, log hazard per unit of each term; shape (terms,).
         baseline_: Log hazard in each interval where all terms are 0; shape (intervals,).
         method_: The method that was taken.
-        evaluation_: Harrell's C on held-out patients, by quantity.
+        evaluation_: Harrell's C, observed over expected events and calibration slope on held-out
+            patients, by quantity.
     """
 
     methods = HAZARD_METHODS
+    evaluated = ("concordance", "observed to expected", "calibration slope")
     _estimator_type = "survival"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -80,6 +82,8 @@ class DPHazardRegression(DPChosenModel):
         method: str = "auto",
         expect_rows: int | None = None,
         expect_share: Number | None = None,
+        recalibrate: str = "none",
+        subgroups: Sequence[str] | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -96,6 +100,8 @@ class DPHazardRegression(DPChosenModel):
         self.method = method
         self.expect_rows = expect_rows
         self.expect_share = expect_share
+        self.recalibrate = recalibrate
+        self.subgroups = subgroups
 
     @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
@@ -117,9 +123,8 @@ class DPHazardRegression(DPChosenModel):
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
         event, time = _event_and_time(y)
-        held = exact(self.hold_out) > 0
         beside = {OUTCOME: event, TIME: time}
-        return self._fit(X, beside, patients=patients, request=request, holding_out=held)
+        return self._fit(X, beside, patients=patients, request=request, holding_out=self._holds_out)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the logarithm of the hazard over that at 0: who is higher dies earlier."""
@@ -168,16 +173,16 @@ class DPHazardRegression(DPChosenModel):
             "time": TIME,
             "of": {OUTCOME: ["yes"]},
             "edges": [text_of(edge) for edge in self._edges()],
-            "hold-out": self.hold_out,
             "method": self._method(),
+            **self._judged(),
         }
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the hazards moved from the middle of the bounds to 0."""
-        found = of_quantity(self.estimates_, "prediction coefficient")
+        found = predicting_of(self.estimates_)
         intervals = len(self._edges()) - 1
         values = values_of(found)
-        self.evaluation_ = {"concordance": of_quantity(self.estimates_, "concordance")}
+        self.evaluation_ = self._said()
         self.terms_ = tuple(each.key[0] for each in found[intervals:])
         self.coef_ = values[intervals:]
         self.baseline_ = values[:intervals] - self.coef_ @ middles(features)

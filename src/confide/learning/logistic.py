@@ -24,10 +24,10 @@ from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.model import (
     DPChosenModel,
     middles,
-    of_quantity,
+    predicting_of,
     values_of,
 )
-from confide.privacy.exact import Number, exact
+from confide.privacy.exact import Number
 from confide.release.site.seal import sealing
 
 METHODS = ("auto", "rounds", "one-shot", "wide")
@@ -40,7 +40,7 @@ class DPLogisticRegression(DPChosenModel):
     Beside those of :class:`~.model.DPModel` there are the parameters:
 
     - ``classes``: the outcomes; of two, that of the model last; of several, the reference first;
-    - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
+    - ``hold_out``, ``recalibrate``, ``subgroups``: as :class:`~.model.DPChosenModel` has them;
     - ``rows_per_patient``: most rows of a patient, which weigh as one together;
     - ``method``: "rounds"; "wide" for many terms, few patients or a rare class, or "one-shot" (of
       two classes), which predict and have no intervals; or "auto", which takes "wide" where it is
@@ -62,6 +62,7 @@ class DPLogisticRegression(DPChosenModel):
     """
 
     methods = METHODS
+    evaluated = EVALUATED
     _estimator_type = "classifier"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -83,6 +84,8 @@ class DPLogisticRegression(DPChosenModel):
         method: str = "auto",
         expect_rows: int | None = None,
         expect_share: Number | None = None,
+        recalibrate: str = "none",
+        subgroups: Sequence[str] | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -100,6 +103,8 @@ class DPLogisticRegression(DPChosenModel):
         self.method = method
         self.expect_rows = expect_rows
         self.expect_share = expect_share
+        self.recalibrate = recalibrate
+        self.subgroups = subgroups
 
     @sealing
     def fit(self, X: Any, y: Any, *, patients: Any = None, request: str | None = None) -> Self:  # noqa: N803
@@ -118,9 +123,8 @@ class DPLogisticRegression(DPChosenModel):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        held = exact(self.hold_out) > 0
         beside = {OUTCOME: column_of(y)}
-        return self._fit(X, beside, patients=patients, request=request, holding_out=held)
+        return self._fit(X, beside, patients=patients, request=request, holding_out=self._holds_out)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return the log odds that the model predicts; shape (rows,), or (rows, classes)."""
@@ -156,7 +160,7 @@ class DPLogisticRegression(DPChosenModel):
         return {OUTCOME: {"categories": dict(zip(names, ("no", "yes"), strict=True))}}
 
     def _asked(self) -> dict[str, Any]:
-        held = {"hold-out": self.hold_out}
+        held = self._judged()
         if not self._several:
             return {"of": {OUTCOME: ["yes"]}, "method": self._method(), **held}
         if self.method == "one-shot":
@@ -167,8 +171,8 @@ class DPLogisticRegression(DPChosenModel):
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""
-        found = of_quantity(self.estimates_, "prediction coefficient")
-        self.evaluation_ = {name: of_quantity(self.estimates_, name) for name in EVALUATED}
+        found = predicting_of(self.estimates_)
+        self.evaluation_ = self._said()
         self.classes_ = np.asarray(self.classes)
         self.terms_ = tuple(dict.fromkeys(each.key[0] for each in found))[1:]
         values = values_of(found).reshape(1 + len(self.terms_), -1).T

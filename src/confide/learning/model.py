@@ -26,7 +26,7 @@ from confide.learning.in_memory import PATIENT, ROWS, frame_of, request_of
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.plan import Plan
-from confide.privacy.exact import Number
+from confide.privacy.exact import Number, exact
 from confide.privacy.unit import Entity
 from confide.statistics.logistic.regression import ONE_LOOK, WIDE
 from confide.workspace import Workspace
@@ -195,6 +195,12 @@ def of_quantity(estimates: Sequence[Estimate], quantity: str) -> tuple[Estimate,
     return tuple(each for each in estimates if each.quantity == quantity)
 
 
+def predicting_of(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """Return the coefficients to predict with: recalibrated ones, where there are any."""
+    moved = of_quantity(estimates, "recalibrated coefficient")
+    return moved or of_quantity(estimates, "prediction coefficient")
+
+
 def values_of(estimates: Sequence[Estimate]) -> Floats:
     """Return their values, NaN where there is none."""
     return np.asarray([np.nan if each.value is None else each.value for each in estimates])
@@ -211,13 +217,42 @@ def middles(features: Sequence[Feature]) -> Floats:
 class DPChosenModel(DPModel):
     """A model of whose fits public numbers choose one, where ``method`` is "auto".
 
+    It may hold patients out, who put it right and judge it:
+
+    - ``hold_out``: share of the patients who evaluate the model instead of fitting it;
+    - ``recalibrate``: "intercept" or "line", which half of those who are held out put right, so
+      that the other half judges what predicts; "none" otherwise;
+    - ``subgroups``: names of columns with categories, by whose values it is judged too.
+
     Attributes:
         method_: The method that was taken.
+        evaluation_: What held-out patients say, by quantity.
     """
 
     methods: ClassVar[tuple[str, ...]]
+    evaluated: ClassVar[tuple[str, ...]]
     method: str
     expect_rows: Number | None
+    hold_out: Number
+    recalibrate: str
+    subgroups: Sequence[str] | None
+
+    @property
+    def _holds_out(self) -> bool:
+        return exact(self.hold_out) > 0
+
+    def _judged(self) -> dict[str, Any]:
+        """Return who is held out, and for what, in the words of study.yaml."""
+        found: dict[str, Any] = {"hold-out": self.hold_out}
+        if self.recalibrate != "none":
+            found["recalibrate"] = self.recalibrate
+        if self.subgroups is not None:
+            found["subgroups"] = list(self.subgroups)
+        return found
+
+    def _said(self) -> dict[str, tuple[Estimate, ...]]:
+        """Return what held-out patients say, by quantity."""
+        return {name: of_quantity(self.estimates_, name) for name in self.evaluated}
 
     def _method(self) -> str:
         """Return the method that is asked for: of "auto" without a number of patients, rounds."""

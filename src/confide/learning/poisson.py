@@ -24,7 +24,7 @@ from confide.learning.model import (
     TIME,
     DPChosenModel,
     middles,
-    of_quantity,
+    predicting_of,
     values_of,
 )
 from confide.privacy.exact import Number
@@ -42,6 +42,7 @@ class DPPoissonRegression(DPChosenModel):
     - ``method``: "rounds"; "wide" for few events against their bound, which predicts and has no
       intervals; or "auto", which takes "wide" where it is expected to rank better by public
       numbers, and "rounds" elsewhere and where there are none;
+    - ``hold_out``, ``recalibrate``, ``subgroups``: as :class:`~.model.DPChosenModel` has them;
     - ``expect_rows``, ``expect_share``: public planning number of patients, and mean events over
       ``most_events`` (a tenth where none is named), by which "auto" decides and "wide" goes.
 
@@ -49,9 +50,12 @@ class DPPoissonRegression(DPChosenModel):
         coef_: Coefficients that predict, log rate per unit of each term; shape (terms,).
         intercept_: The intercept that goes with them.
         method_: The method that was taken.
+        evaluation_: Observed over expected events, calibration slope and C-statistic on held-out
+            patients, by quantity.
     """
 
     methods = HAZARD_METHODS
+    evaluated = ("observed to expected", "calibration slope", "concordance")
     _estimator_type = "regressor"
 
     def __init__(  # noqa: PLR0913 - parameters are public facts, each with a default
@@ -73,6 +77,9 @@ class DPPoissonRegression(DPChosenModel):
         method: str = "auto",
         expect_rows: int | None = None,
         expect_share: Number | None = None,
+        hold_out: Number = "0",
+        recalibrate: str = "none",
+        subgroups: Sequence[str] | None = None,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
@@ -90,6 +97,9 @@ class DPPoissonRegression(DPChosenModel):
         self.method = method
         self.expect_rows = expect_rows
         self.expect_share = expect_share
+        self.hold_out = hold_out
+        self.recalibrate = recalibrate
+        self.subgroups = subgroups
 
     @sealing
     def fit(
@@ -126,7 +136,7 @@ class DPPoissonRegression(DPChosenModel):
         beside = {OUTCOME: column_of(y)}
         if exposure is not None:
             beside[TIME] = column_of(exposure)
-        return self._fit(X, beside, patients=patients, request=request)
+        return self._fit(X, beside, patients=patients, request=request, holding_out=self._holds_out)
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """Return the rate that the model predicts, per unit of person-time; shape (rows,)."""
@@ -150,12 +160,13 @@ class DPPoissonRegression(DPChosenModel):
 
     def _asked(self) -> dict[str, Any]:
         time = {} if self.exposure is None else {"time": TIME}
-        return {"events": OUTCOME, "method": self._method(), **time}
+        return {"events": OUTCOME, "method": self._method(), **time, **self._judged()}
 
     def _take(self, features: tuple[Feature, ...]) -> None:
         """Keep what predicts, with the intercept moved from the middle of the bounds to 0."""
-        found = of_quantity(self.estimates_, "prediction coefficient")
+        found = predicting_of(self.estimates_)
         values = values_of(found)
+        self.evaluation_ = self._said()
         self.terms_ = tuple(each.key[0] for each in found[1:])
         self.coef_ = values[1:]
         self.intercept_ = float(values[0] - self.coef_ @ middles(features))

@@ -16,8 +16,9 @@ from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.shapes import Ranked
 from every_kind import GAUSSIAN_ALONE, STUDIES, dataset, frames
 
-MORE = {kind: {"hold-out": "0.5"} for kind in sorted(GAUSSIAN_ALONE)}
-MORE["logistic-regression"] |= {"recalibrate": "line", "subgroups": ["dose"]}
+JUDGED = {"hold-out": "0.5", "recalibrate": "line", "subgroups": ["dose"]}
+MORE = dict.fromkeys(sorted(GAUSSIAN_ALONE), JUDGED)
+MORE["linear-regression"] = {"subgroups": ["dose"]}
 MORE["table-1"] = {"variables": ["age", "ill", "dose"]}
 LARGEST = (6, 12, 18, 25, 40)  # powers of ten
 

@@ -10,6 +10,7 @@ from confide.drawing.cells import Cell
 from confide.drawing.charts.vega import Row
 from confide.drawing.numbers import significant
 from confide.drawing.words import Words
+from confide.plans.rounds.held_out import RECALIBRATED
 
 CALIBRATION, BENEFIT, SUBGROUPS = "calibration", "benefit", "subgroups"
 
@@ -26,6 +27,14 @@ def value_of(cells: Cells, quantity: str, key: str) -> float | None:
     """Return what was published; None where nothing was."""
     found = cells.get((quantity, key))
     return None if found is None else found.value
+
+
+def put_right(cells: Cells) -> bool:
+    """Return whether a recalibration that changes something was found."""
+    line = [
+        value_of(cells, f"recalibration {name}", RECALIBRATED) for name in ("intercept", "slope")
+    ]
+    return line not in ([None, None], [0.0, 1.0])
 
 
 def against_predicted(

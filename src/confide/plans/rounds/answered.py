@@ -33,6 +33,8 @@ class FoundModel:
         scores: What counts of held-out patients are multiplied by; 0 where there are none.
         scored: How many counts there are.
         dispersion: Of counts, the variance of outcomes over their slope, in units of their bound.
+        cut: Of counts, events at which those of a held-out patient are cut, and which they are in
+            units of; 0 for their bound.
     """
 
     model: ModelFit
@@ -41,6 +43,7 @@ class FoundModel:
     scores: int
     scored: int
     dispersion: float = 1.0
+    cut: int = 0
 
 
 def told(
@@ -57,6 +60,7 @@ def told(
             scores=wide.scores,
             scored=wide.scored,
             dispersion=walked.found.dispersion,
+            cut=walked.found.cut,
         )
     scale = scale_of(aggregate, dataset=dataset)
     walked_on = walk(aggregate, answers, sigma=sigma, dataset=dataset)

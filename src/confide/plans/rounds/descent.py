@@ -87,7 +87,8 @@ class AskCurvature:
 class AskScores:
     """Patients who were held out, by bin of θᵀz: those without the outcome, then those with.
 
-    Under ``POISSON`` the sums of their events by bin, then of their person-time, in 1/UNIT².  Under
+    Under ``POISSON`` the sums of their events by bin, in units of a number of events at which they
+    are cut, then of their person-time, both in 1/UNIT².  Under
     ``HAZARD`` first those whose follow-up ended in the first interval, and so on, last those who
     reached the end.  First come
     those who calibrate, then each subgroup of those who evaluate, column by column.
@@ -96,10 +97,13 @@ class AskScores:
         at: The place.
         edges: Of the bins of θᵀz (of βᵀu under ``HAZARD``), in steps of the table of the link; of
             classes those of the share of each, one after another, in 1/RESIDUAL.
+        most: Number of events at which those of a patient are cut; 0 for their public bound, and
+            of others.
     """
 
     at: Place
     edges: tuple[int, ...]
+    most: int = 0
 
 
 Ask: TypeAlias = AskMoments | AskGradient | AskCurvature | AskScores

@@ -241,7 +241,8 @@ def next_wide_ask(
                 unit=walked.found.unit,
             )
         case n if n < scale.length:
-            return AskScores(at=walked.place, edges=score_edges(walked.score))
+            found = walked.found
+            return AskScores(at=walked.place, edges=score_edges(walked.score), most=found.cut)
         case _:
             return None
 

@@ -53,6 +53,7 @@ _MOST_SHARE = 16.0  # events of a row, in units of them, that a mean is taken to
 _LEAST_TIME = 2**-10
 _SURE = 3.0  # standard deviations of their noise by which rows with so many events are told
 _TOGETHER = 3  # cells
+_DEVIATIONS = 7  # above the mean, at which events of held-out patients are cut
 _FEW = 0.01  # share of the rows that are too few to be told
 
 
@@ -110,6 +111,15 @@ class WideTerms:
     def powers(self) -> bool:
         """Whether means are powers of η, and variances too."""
         return self.hazards or self.unit > 0
+
+    @property
+    def cut(self) -> int:
+        """Events at which those of a patient who is held out are cut; 0 of others.
+
+        They are so many standard deviations above their mean; of whatever law, what is cut off is
+        on average at most 1/28 of one.
+        """
+        return min(math.ceil((self.share + _DEVIATIONS) * self.unit), self.most)
 
     @property
     def shift(self) -> float:

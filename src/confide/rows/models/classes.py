@@ -60,16 +60,17 @@ class Classes:
         ]
 
     def scores(self, plain: Floats, place: Place, *, edges: tuple[int, ...], bins: int) -> Ints:
-        """Count rows for each class by whether they are of it, then by bin of its share."""
+        """Return each row's cell for each class: by whether it is of it, then by bin of its share.
+
+        Shape (K, rows); the cells of a class come after those of the classes before.
+        """
         shares, cuts = self._nearest(plain, place), np.array(edges).reshape(self.size, bins - 1)
         found = [
-            np.bincount(
-                bins * (self.values == c) + np.searchsorted(cuts[c], shares[:, c], side="right"),
-                minlength=2 * bins,
-            )
+            bins * (2 * c + (self.values == c))
+            + np.searchsorted(cuts[c], shares[:, c], side="right")
             for c in range(self.size)
         ]
-        return np.asarray(np.concatenate(found), dtype=np.int64)
+        return np.array(found, dtype=np.int64)
 
     def log_steps(self, plain: Floats, place: Place) -> Ints:
         """Return η_c in steps of the grid; shape (rows, K)."""

@@ -3,7 +3,7 @@
 *Privacy:* a patient's histograms depend on their own keyed hash and their own first row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,31 +25,45 @@ class Parts:
         groups: Index of the value of each column of subgroups; shape (rows, columns).
         sizes: Number of values of each column.
         calibrating: Whether anybody calibrates.
+        cells: Number of cells of one count.
     """
 
     evaluates: NDArray[np.bool_]
     groups: Ints
     sizes: tuple[int, ...]
     calibrating: bool
+    cells: int
 
     def where(self, chosen: NDArray[np.bool_]) -> "Parts":
         """Return the same of some of the rows."""
         return replace(self, evaluates=self.evaluates[chosen], groups=self.groups[chosen])
 
-    def counted(self, cell: Ints, *, cells: int) -> list[int]:
-        """Count who is in which cell: of those who calibrate, then of each subgroup.
+    def added(self, parts: Iterable[tuple[Ints, Ints | None]]) -> list[int]:
+        """Add up by cell: of those who calibrate, then of each subgroup.
 
         Args:
-            cell: Of each row; shape (rows,).
-            cells: Number of cells of one histogram.
+            parts: The cell of each row, and what the row adds to it, one where nothing is said; for
+                each of the cells that a row adds to; each of shape (rows,).
         """
-        found = [(cell[~self.evaluates], cells)] if self.calibrating else []
-        last, groups = cell[self.evaluates], self.groups[self.evaluates]
+        each = [self._counted(cell, 1 if adds is None else adds) for cell, adds in parts]
+        return [sum(totals) for totals in zip(*each, strict=True)]
+
+    def _counted(self, cell: Ints, each: Ints | int) -> list[int]:
+        adds, chosen, cells = np.broadcast_to(each, cell.shape), self.evaluates, self.cells
+        found = [(cell[~chosen], adds[~chosen], cells)] if self.calibrating else []
+        last, added, groups = cell[chosen], adds[chosen], self.groups[chosen]
         if not self.sizes:
-            found.append((last, cells))
+            found.append((last, added, cells))
         for column, size in enumerate(self.sizes):
-            found.append((last + cells * groups[:, column], cells * size))
-        return [int(n) for of, length in found for n in np.bincount(of, minlength=length)]
+            found.append((last + cells * groups[:, column], added, cells * size))
+        return [total for one in found for total in _totals(*one)]
+
+
+def _totals(cell: Ints, adds: Ints, cells: int) -> list[int]:
+    """Add up whole numbers by cell, exactly."""
+    found = np.zeros(cells, dtype=np.int64)
+    np.add.at(found, cell, adds)
+    return [int(total) for total in found]
 
 
 def parts_of(
@@ -70,4 +84,5 @@ def parts_of(
         groups=groups,
         sizes=tuple(sizes),
         calibrating=aggregate.calibrating > 0,
+        cells=aggregate.score_cells,
     )

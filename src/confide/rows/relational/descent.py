@@ -153,9 +153,9 @@ class DescentRows:
                 return _times(scale.gradients[number], self._gradient(place))
             case AskCurvature(at=place):
                 return _times(scale.curvature, self._curvature(place))
-            case AskScores(at=place, edges=edges):
+            case AskScores(at=place, edges=edges, most=most):
                 factor = scale.scores if self.__wide is None else self.__wide.scale.scores
-                return _times(factor, self._scores(place, edges=edges))
+                return _times(factor, self._scores(place, edges=edges, most=most))
             case _ if self.__wide is not None:
                 return self.__wide.answer(ask)
             case _:
@@ -258,26 +258,32 @@ class DescentRows:
             self.__last = place.whitening, (plain, *both)
         return self.__last[1]
 
-    def _scores(self, place: Place, *, edges: tuple[int, ...]) -> list[int]:
+    def _scores(self, place: Place, *, edges: tuple[int, ...], most: int) -> list[int]:
         """Count held-out patients by bin and outcome; of several rows the first one counts."""
         first, bins = _where(self.__held, self.__held.rank == 1), SCORE_BINS
         plain = placed_terms(first.terms, place)
         match first.beside:
             case Classes() as classes:
-                found = classes.scores(plain, place, edges=edges, bins=bins)
-                return [int(n) for n in found]
+                added = classes.scores(plain, place, edges=edges, bins=bins)
+                return first.parts.added((at, None) for at in added)
             case FollowUp() as time:
                 score = scores_at(plain, place, first=time.size)
                 steps = np.clip(score + FARTHEST * STEPS, 0, SIZE - 1)
                 outcome = 2 * time.last + time.had_event()
             case Offsets() as time:  # by predicted rate, whatever the person-time
-                place_of = np.searchsorted(np.array(edges), steps_at(plain, place), side="right")
-                added = (first.outcome * (UNIT**2 // RESIDUAL), time.shares())
-                return [int(each[place_of == k].sum()) for each in added for k in range(bins)]
+                at = np.searchsorted(np.array(edges), steps_at(plain, place), side="right")
+                events = _cut(first.events, most=most) if most else first.outcome
+                in_units = events * (UNIT**2 // RESIDUAL)
+                return first.parts.added([(at, in_units), (at + bins, time.shares())])
             case _:
                 steps, outcome = steps_at(plain, place), first.outcome // RESIDUAL
         cell = outcome * bins + np.searchsorted(np.array(edges), steps, side="right")
-        return first.parts.counted(cell, cells=self.__aggregate.score_cells)
+        return first.parts.added([(cell, None)])
+
+
+def _cut(events: Ints, *, most: int) -> Ints:
+    """Return events in units of ``most`` and cut there, in 1/RESIDUAL."""
+    return np.asarray(np.clip(events, 0, most) * RESIDUAL // most, dtype=np.int64)
 
 
 def _where(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:

@@ -33,6 +33,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.estimation.intervals import Component, Share, share
+from confide.plans.rounds.held_out import AS_PREDICTED, CalibrationLine
 from confide.plans.rounds.score_bins import SHARES, Stretch, may_end, other_patients, stretch_of
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
@@ -40,13 +41,7 @@ from confide.statistics.logistic.calibration import (
     calibration_in_the_large,
     calibration_line,
 )
-from confide.statistics.logistic.predictions import (
-    AS_PREDICTED,
-    CalibrationLine,
-    Predicted,
-    predicted,
-    risk_of,
-)
+from confide.statistics.logistic.predictions import Predicted, predicted, risk_of
 from confide.tables.aggregates.descent_terms import SCORE_BINS
 
 RUNS = 400

@@ -28,6 +28,7 @@ from confide.drawing.charts.held_out import (
     against_predicted,
     by_quantity,
     missing,
+    put_right,
     told,
     top_of,
     value_of,
@@ -43,7 +44,7 @@ from confide.drawing.charts.subject import Subject
 from confide.drawing.charts.vega import Chart, Row, below
 from confide.drawing.numbers import clean, percent, significant
 from confide.drawing.words import Words
-from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
+from confide.plans.rounds.held_out import BY_RISK, HELD_OUT, RECALIBRATED
 
 
 def held_out(subject: Subject, title: str) -> Mapping[str, Figure]:
@@ -72,11 +73,7 @@ class _Model:
     @property
     def moved(self) -> bool:
         """Whether a line that changes something was found."""
-        line = (
-            value_of(self.cells, "recalibration intercept", RECALIBRATED),
-            value_of(self.cells, "recalibration slope", RECALIBRATED),
-        )
-        return line not in ((None, None), (0.0, 1.0))
+        return put_right(self.cells)
 
     def of(self, quantity: str) -> Sequence[Cell]:
         """Return the cells of one quantity that stand on a range or a value of risk."""

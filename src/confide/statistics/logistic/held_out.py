@@ -1,9 +1,7 @@
 """What is published of held-out patients: measures, risks and benefits, recalibration, subgroups.
 
-*One histogram a patient.*  Who calibrates is counted apart from who evaluates.  Without subgroups
-the latter are one histogram; with subgroups by m columns they are counted once a column, by its
-values, with √m times the noise.  Each column adds up to all who evaluate; these totals are averaged
-by what their noise leaves.
+*One histogram a patient.*  Who calibrates is counted apart from who evaluates, and subgroups once a
+column (:mod:`confide.plans.rounds.held_out`).
 
 *Privacy:* post-processing of noisy counts; :mod:`confide.tables.aggregates.descent` has the lemma.
 """
@@ -13,11 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-import numpy as np
-
 from confide.arrays import Floats
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.estimation.intervals import Share
+from confide.plans.rounds.held_out import (
+    AS_PREDICTED,
+    BY_RISK,
+    CALIBRATING,
+    HELD_OUT,
+    RECALIBRATED,
+    TOO_FEW,
+    CalibrationLine,
+    Recalibration,
+    judges,
+    told_line,
+)
 from confide.plans.rounds.score_bins import ALIKE, UNBOUNDED
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.evaluation import (
@@ -27,17 +35,10 @@ from confide.statistics.logistic.evaluation import (
     ScoreNumber,
     evaluated,
 )
-from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine
-from confide.statistics.logistic.recalibration import Recalibration, recalibrated
+from confide.statistics.logistic.recalibration import recalibrated
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_terms import SCORE_BINS
-from confide.tables.relation import domain
 from confide.tables.schema import Dataset
-
-TOO_FEW = "too few held out"
-HELD_OUT, RECALIBRATED, CALIBRATING = "held out", "recalibrated", "calibrating"
-BY_RISK = "risk "
-"""What keys of ranges and values of predicted risk begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +73,16 @@ def scores_of(
         names: Of the columns of subgroups.
         dataset: Public facts.
     """
-    parts = list(np.asarray(counts, dtype=np.float64).reshape(-1, 2, SCORE_BINS))
-    first = ScoreHistogram(counts=parts.pop(0), noise=noise) if aggregate.calibrating else None
-    if not aggregate.subgroups:
-        (only,) = parts
-        return Scores(
-            calibrating=first, evaluating=ScoreHistogram(counts=only, noise=noise), subgroups=()
-        )
-    labelled: list[tuple[str, ScoreHistogram]] = []
-    whole, weight = np.zeros((2, SCORE_BINS)), 0.0
-    for name, column in zip(names, aggregate.subgroups, strict=True):
-        keys = domain(column, dataset=dataset).keys
-        own, parts = parts[: len(keys)], parts[len(keys) :]
-        whole, weight = whole + np.sum(own, axis=0) / len(keys), weight + 1 / len(keys)
-        labelled += [
-            (f"{name}: {key}", ScoreHistogram(counts=each, noise=noise))
-            for key, each in zip(keys, own, strict=True)
-        ]
-    evaluating = ScoreHistogram(counts=whole / weight, noise=noise / math.sqrt(weight))
-    return Scores(calibrating=first, evaluating=evaluating, subgroups=tuple(labelled))
+    found = judges(counts, aggregate=aggregate, names=names, dataset=dataset)
+
+    def histogram(cells: Floats, *, blurred: float = 1.0) -> ScoreHistogram:
+        return ScoreHistogram(counts=cells.reshape(2, SCORE_BINS), noise=noise * blurred)
+
+    return Scores(
+        calibrating=None if found.calibrating is None else histogram(found.calibrating),
+        evaluating=histogram(found.evaluating, blurred=found.blurred),
+        subgroups=tuple((label, histogram(each)) for label, each in found.subgroups),
+    )
 
 
 def measured(
@@ -197,21 +189,9 @@ class HeldOut:
         """Yield how log odds were put right, and the coefficients that follow."""
         whole = float(found.counts.sum())
         yield self._counted(CALIBRATING, whole, deviation=found.noise * math.sqrt(2 * SCORE_BINS))
-        moved = None if TOO_FEW in flags else line
-        yield self._alone(
-            "recalibration intercept",
-            RECALIBRATED,
-            None if moved is None else moved.intercept,
-            flags=() if moved is not None else flags,
+        yield from told_line(
+            line, predicting=predicting, statistic=self.statistic, level=self.level, flags=flags
         )
-        yield self._alone(
-            "recalibration slope", RECALIBRATED, None if moved is None else moved.slope, flags=flags
-        )
-        for place, each in enumerate(predicting):
-            value = None if each.value is None else line.slope * each.value
-            if value is not None and place == 0:
-                value += line.intercept
-            yield replace(each, quantity="recalibrated coefficient", value=value)
 
     def _by_risk(self, found: Evaluation, moved: Evaluation | None) -> Iterator[Estimate]:
         for place, group in enumerate(found.groups):

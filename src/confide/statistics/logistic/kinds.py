@@ -6,8 +6,8 @@ from functools import partial
 from confide.drawing.asking import by_heads, of_covariates, of_outcome, quantity_axis
 from confide.drawing.cells import Cell
 from confide.drawing.findings import ratio_headline
+from confide.plans.rounds.held_out import BY_RISK
 from confide.statistics.kind import Kind
-from confide.statistics.logistic.held_out import BY_RISK
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.statistics.logistic.section import (
@@ -51,5 +51,6 @@ MULTINOMIAL = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
+    evaluation="confide.statistics.logistic.class_figures:classes_in_subgroups",
     audit="confide.statistics.logistic.audit:MULTINOMIAL",
 )

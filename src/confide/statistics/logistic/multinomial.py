@@ -21,13 +21,10 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-import numpy as np
-
-from confide.arrays import Floats
 from confide.errors import ContractError, UnknownNameError
 from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
@@ -36,28 +33,22 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.answered import told_classes
-from confide.plans.rounds.classes import share_edges, share_log_odds
+from confide.plans.rounds.held_out import Recalibration, calibrating, judges, require_judges
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
-from confide.plans.rounds.score_bins import PLACES, alike
 from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
-from confide.statistics.logistic.evaluation import Evaluation, ScoreHistogram, judged
-from confide.statistics.logistic.held_out import HELD_OUT, measured
-from confide.statistics.logistic.predictions import Predicted
+from confide.statistics.logistic.judged_classes import JudgedClasses
 from confide.statistics.logistic.rare_classes import ClassFit, PlannedClass
 from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import (
     PARTS,
-    RESIDUAL,
-    SCORE_BINS,
-    SCORE_CUTS,
     Family,
     terms,
 )
 from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
 MODEL, WIDE = "model", "wide"
@@ -77,6 +68,10 @@ class MultinomialRegression(Statistic):
         expect_share: Public planning share of the rarest class; as many of each otherwise.
         method: Rounds; or the fit for a rare class, which predicts and has no intervals.  Of "auto"
             public numbers choose once the budget is known.
+        recalibrate: What of the linear predictors half of those who are held out put right; the
+            other half evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
     """
 
     outcome: str
@@ -86,6 +81,10 @@ class MultinomialRegression(Statistic):
     hold_out: Fraction = Fraction(0)
     expect_share: Fraction | None = None
     method: ClassFit = field(default=ClassFit.ROUNDS, metadata={ABSENT: ClassFit.ROUNDS})
+    recalibrate: Recalibration = field(
+        default=Recalibration.NONE, metadata={ABSENT: Recalibration.NONE}
+    )
+    subgroups: tuple[str, ...] = field(default=(), metadata={ABSENT: ()})
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)
@@ -94,6 +93,12 @@ class MultinomialRegression(Statistic):
                 f"Regression {self.id!r} needs an outcome and other variables, each named once.",
                 hint="Write outcome: stage and covariates: [age, sex].",
             )
+        require_judges(
+            self.id,
+            hold_out=self.hold_out,
+            recalibrate=self.recalibrate,
+            subgroups=self.subgroups,
+        )
 
     def classes(self, dataset: Dataset) -> tuple[str, ...]:
         """Return the public classes."""
@@ -115,6 +120,7 @@ class MultinomialRegression(Statistic):
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
+        held_out = math.floor(self.hold_out * PARTS)
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=tuple(
@@ -125,7 +131,9 @@ class MultinomialRegression(Statistic):
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=WIDE_ROUNDS if self.method is ClassFit.WIDE else ROUNDS,
             expected=self._expected(),
-            held_out=math.floor(self.hold_out * PARTS),
+            held_out=held_out,
+            calibrating=calibrating(held_out, self.recalibrate),
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
             classes=len(self.classes(dataset)),
         )
 
@@ -253,51 +261,21 @@ class MultinomialRegression(Statistic):
         weights = say.weighed(found.model, width=1.96 * found.noise, key=key)
         if not found.scores:
             return (*estimates, weights)
-        counts = [value / found.scores for value in answers[-found.scored :]]
-        noise = sigma / found.scores
-        held = self._evaluation(counts, theta=found.theta, noise=noise, simulation=simulation)
-        named = [
-            measured(
-                quantity,
-                (f"{name} vs the rest", HELD_OUT),
-                one,
-                statistic=self.id,
-                level=float(self.level),
-                of=each,
-            )
-            for name, each in zip(classes, held, strict=True)
-            for quantity, one in (
-                ("auc", each.auc),
-                ("calibration slope", each.slope),
-                ("calibration intercept", each.intercept),
-                ("brier score", each.brier),
-            )
-        ]
-        return (*estimates, weights, *named)
-
-    def _evaluation(
-        self, counts: Sequence[float], *, theta: Floats, noise: float, simulation: Simulation
-    ) -> list[Evaluation]:
-        """Return how the model tells each class from the rest, on held-out patients."""
-        edges = np.rint(share_edges(theta, percents=SCORE_CUTS) * RESIDUAL) / RESIDUAL
-        edges = np.clip(edges, 1 / RESIDUAL, 1 - 1 / RESIDUAL)
-        inside = share_log_odds(theta, places=PLACES)
-        each = np.asarray(counts).reshape(len(theta), 2, SCORE_BINS)
-        found = []
-        for c in range(len(theta)):
-            told = Predicted(
-                eta=inside[c],
-                edges=np.log(edges[c] / (1 - edges[c])),
-                alike=alike((edges[c] * RESIDUAL).tolist()),
-            )
-            found.append(
-                judged(
-                    ScoreHistogram(counts=each[c], noise=noise),
-                    told=told,
-                    ranked=told,
-                    level=float(self.level),
-                    simulation=simulation,
-                    purpose=f"evaluation of class {c}",
-                )
-            )
-        return found
+        held = judges(
+            [value / found.scores for value in answers[-found.scored :]],
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
+        )
+        judged = JudgedClasses(
+            statistic=self.id,
+            level=float(self.level),
+            theta=found.theta,
+            names=classes,
+            reference=reference,
+            kind=self.recalibrate,
+            noise=sigma / found.scores,
+            simulation=simulation,
+        )
+        predicting = [e for e in estimates if e.quantity == "prediction coefficient"]
+        return (*estimates, weights, *judged.published(held, predicting=predicting))

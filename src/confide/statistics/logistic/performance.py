@@ -5,9 +5,8 @@ from confide.drawing.charts.held_out import BENEFIT, CALIBRATION, SUBGROUPS
 from confide.drawing.markdown import plain
 from confide.drawing.words import Words
 from confide.plans.estimates import Estimate
+from confide.plans.rounds.held_out import BY_RISK, HELD_OUT, RECALIBRATED, Recalibration
 from confide.plans.rounds.score_bins import ALIKE
-from confide.statistics.logistic.held_out import BY_RISK, HELD_OUT, RECALIBRATED
-from confide.statistics.logistic.recalibration import Recalibration
 
 PERFORMANCE = ("auc", "calibration slope", "calibration intercept", "brier score")
 Lines = list[str]

@@ -11,25 +11,10 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.held_out import AS_PREDICTED, CalibrationLine
 from confide.plans.rounds.link import FARTHEST, STEPS, mean
 from confide.plans.rounds.score_bins import NORMAL, Stretch, alike, deviates, labels
 from confide.tables.aggregates.descent_terms import Family
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationLine:
-    """Log odds that were predicted, moved to a + b·η.
-
-    Attributes:
-        intercept: a.
-        slope: b, above 0.
-    """
-
-    intercept: float = 0.0
-    slope: float = 1.0
-
-
-AS_PREDICTED = CalibrationLine()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

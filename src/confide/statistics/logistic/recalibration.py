@@ -3,8 +3,7 @@
 The line comes from held-out patients who are counted apart from those who then judge it, so that
 its evaluation is not flattered.  They cost nothing more: nobody is in both histograms.
 
-*Utility:* the line is drawn to "no change" by the share of its distance that is error [EM73], so
-that few patients or much noise leave the risks as they were.
+*Utility:* the line is drawn to "no change" (:mod:`confide.plans.rounds.held_out`).
 
 *Privacy:* post-processing of noisy counts.
 
@@ -12,16 +11,20 @@ References:
     [Ste04] Steyerberg, Borsboom, van Houwelingen, Eijkemans, Habbema. Validation and updating of
         predictive logistic regression models. Stat. Med. 23(16), 2004.
         https://doi.org/10.1002/sim.1844
-    [EM73] Efron, Morris. Stein's estimation rule and its competitors. JASA 68(341), 1973.
-        https://doi.org/10.1080/01621459.1973.10481350
 """
 
-import enum
 from typing import assert_never
 
 import numpy as np
 
 from confide.arrays import Floats
+from confide.plans.rounds.held_out import (
+    AS_PREDICTED,
+    LEAST_SLOPE,
+    CalibrationLine,
+    Recalibration,
+    drawn_to_none,
+)
 from confide.plans.simulation import Simulation
 from confide.statistics.logistic.calibration import (
     bounded,
@@ -29,22 +32,7 @@ from confide.statistics.logistic.calibration import (
     calibration_line,
 )
 from confide.statistics.logistic.evaluation import ScoreHistogram, with_draws
-from confide.statistics.logistic.predictions import (
-    AS_PREDICTED,
-    CalibrationLine,
-    Predicted,
-    predicted,
-)
-
-_LEAST_SLOPE = 0.01
-
-
-class Recalibration(enum.Enum):
-    """What of the log odds is put right."""
-
-    NONE = "none"
-    INTERCEPT = "intercept"
-    LINE = "line"
+from confide.statistics.logistic.predictions import Predicted, predicted
 
 
 def recalibrated(
@@ -74,7 +62,7 @@ def recalibrated(
 
 
 def _moved(whole: Floats, *, told: Predicted) -> CalibrationLine:
-    (intercept,) = _drawn(calibration_in_the_large(whole, told=told)[:, None])
+    (intercept,) = drawn_to_none(calibration_in_the_large(whole, told=told)[:, None])
     return CalibrationLine(intercept=intercept)
 
 
@@ -86,13 +74,5 @@ def _turned(whole: Floats, *, told: Predicted, noise: float) -> CalibrationLine:
     if not bounded(line[:, 1]):
         return _moved(whole, told=told)
     known = line[~np.isnan(line[:, 1])]
-    intercept, turned = _drawn(known - np.array([0.0, 1.0]))
-    return CalibrationLine(intercept=intercept, slope=max(_LEAST_SLOPE, 1 + turned))
-
-
-def _drawn(whole: Floats) -> list[float]:
-    """Return the first of some vectors, drawn to 0 by their error; shape (1 + runs, k)."""
-    first, spread = whole[0], np.atleast_2d(np.cov(whole[1:], rowvar=False))
-    far = float(first @ np.linalg.solve(spread + 1e-12 * np.eye(len(first)), first))
-    share = max(0.0, 1 - len(first) / max(far, 1e-12))
-    return [float(v) + 0.0 for v in first * share]  # never −0
+    intercept, turned = drawn_to_none(known - np.array([0.0, 1.0]))
+    return CalibrationLine(intercept=intercept, slope=max(LEAST_SLOPE, 1 + turned))

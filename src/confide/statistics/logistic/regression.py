@@ -32,6 +32,7 @@ from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.answered import told
+from confide.plans.rounds.held_out import Recalibration, calibrating, require_judges
 from confide.plans.rounds.model_estimates import (
     Published,
     forecast_of,
@@ -48,7 +49,6 @@ from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.statistics.logistic.feasibility import Feasibility, Planned, feasibility
 from confide.statistics.logistic.held_out import HeldOut, scores_of
-from confide.statistics.logistic.recalibration import Recalibration
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import PARTS, Family, terms
@@ -115,15 +115,12 @@ class LogisticRegression(Statistic):
                 f"{float(LEAST_AUC):g} and {float(MOST_AUC):g}, got {float(self.expect_auc):g}.",
                 hint="Write expect: {count: 5000, share: 0.2, auc: 0.75}.",
             )
-        if len(set(self.subgroups)) != len(self.subgroups):
-            raise ContractError(
-                f"Regression {self.id!r} names a column of subgroups twice.", hint="Name it once."
-            )
-        if self.recalibrate is not Recalibration.NONE and self.hold_out * PARTS < 2:
-            raise ContractError(
-                f"Regression {self.id!r} is recalibrated on patients who are held out.",
-                hint="Write hold-out: 0.3; half of them calibrate, half evaluate.",
-            )
+        require_judges(
+            self.id,
+            hold_out=self.hold_out,
+            recalibrate=self.recalibrate,
+            subgroups=self.subgroups,
+        )
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
@@ -131,7 +128,6 @@ class LogisticRegression(Statistic):
             resolve(name, table=self.table, dataset=dataset) for name in self.covariates
         )
         held_out = math.floor(self.hold_out * PARTS)
-        calibrates = self.recalibrate is not Recalibration.NONE
         return DescentAggregate(
             relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             covariates=covariates,
@@ -141,7 +137,7 @@ class LogisticRegression(Statistic):
             rounds=self._rounds(),
             expected=self._expected(),
             held_out=held_out,
-            calibrating=held_out // 2 if calibrates else 0,
+            calibrating=calibrating(held_out, self.recalibrate),
             subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
         )
 

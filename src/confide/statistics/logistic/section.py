@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from confide.plans.plan import Statistic
+from confide.plans.rounds.held_out import Recalibration
 from confide.statistics.logistic.multinomial import MultinomialRegression
 from confide.statistics.logistic.rare_classes import ClassFit
-from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import LogisticRegression, Method
 from confide.statistics.section import Condition, Exact, StatisticSection
 from confide.statistics.shared_sections import CONDITION, NO_GROUPS
@@ -59,6 +59,8 @@ class MultinomialRegressionSection(StatisticSection):
     reference: str = ""
     hold_out: Exact = Fraction(0)
     method: Literal["auto", "rounds", "wide"] = "auto"
+    recalibrate: Literal["none", "intercept", "line"] = "none"
+    subgroups: list[str] | None = None
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
@@ -70,6 +72,8 @@ class MultinomialRegressionSection(StatisticSection):
             reference=self.reference,
             hold_out=self.hold_out,
             method=ClassFit(self.method),
+            recalibrate=Recalibration(self.recalibrate),
+            subgroups=tuple(self.subgroups or ()),
             expect_share=self.expect.share,
         )
 

@@ -51,7 +51,12 @@ class HeldOutConcordance:
 
 
 def held_out_concordance(
-    counts: Sequence[float], *, intervals: int, noise: float, simulation: Simulation
+    counts: Sequence[float],
+    *,
+    intervals: int,
+    noise: float,
+    simulation: Simulation,
+    purpose: str = "concordance",
 ) -> HeldOutConcordance:
     """Return Harrell's C.
 
@@ -61,12 +66,13 @@ def held_out_concordance(
         intervals: K.
         noise: Standard deviation of the noise of a count.
         simulation: Source of reproducible draws.
+        purpose: What the draws are for.
     """
     observed = np.asarray(counts, dtype=np.float64).reshape(-1, SCORE_BINS)
     least = FEWEST * noise * math.sqrt(intervals * SCORE_BINS)
     usable = bool(observed[1::2].sum() > least and observed.sum() > math.sqrt(2) * least)
     whole = other_patients(
-        observed.ravel(), noise=noise, runs=RUNS, simulation=simulation, purpose="concordance"
+        observed.ravel(), noise=noise, runs=RUNS, simulation=simulation, purpose=purpose
     )
     whole = whole.reshape(1 + RUNS, *observed.shape)
     censored, events = whole[:, 0:-1:2].copy(), whole[:, 1::2]

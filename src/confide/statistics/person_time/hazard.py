@@ -27,7 +27,7 @@ References:
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -36,41 +36,36 @@ import numpy as np
 
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, one_row_each, question
-from confide.plans.estimates import Covers, Estimate, Forecast
+from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
-from confide.plans.rounds.answered import told
-from confide.plans.rounds.model_estimates import (
-    TOO_FEW,
-    Published,
-    forecast_of,
-    label_of,
-    step_of,
-)
+from confide.plans.rounds.answered import FoundModel, told
+from confide.plans.rounds.held_out import Recalibration, calibrating, judges, require_judges
+from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import ModelFit
-from confide.plans.rounds.score_bins import ALIKE
 from confide.plans.rounds.wide import few_events
 from confide.plans.simulation import Simulation
-from confide.statistics.person_time.concordance import held_out_concordance
 from confide.statistics.person_time.few_events import (
     HazardFit,
     PlannedEvents,
     chosen_fit,
     events_unknown,
 )
-from confide.statistics.person_time.horizon import HorizonGroup, horizon_groups
+from confide.statistics.person_time.judged_hazards import JudgedHazards
+from confide.statistics.person_time.published_rates import JudgedRates
 from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
-from confide.tables.aggregates.descent_terms import Family, terms
+from confide.tables.aggregates.descent_terms import PARTS, Family, terms
 from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.tables.bound_contributions import RowBound
 from confide.tables.conditions.known import rows_told
 from confide.tables.expression import ColumnOf, Holds
 from confide.tables.filter import Predicate
 from confide.tables.grid import on_grid
-from confide.tables.relation import domain, resolve
+from confide.tables.relation import axes_of, domain, resolve
 from confide.tables.schema import Dataset, Domain, Outside
 
 MODEL, WIDE = "model", "wide"
@@ -92,6 +87,10 @@ class HazardRegression(Statistic):
         expect_share: Public planning share of them who have the event; 1/4 otherwise.
         method: Rounds; or the fit for few events, which predicts and has no intervals.  Of "auto"
             public numbers choose once the budget is known.
+        recalibrate: What of the log hazards half of those who are held out put right; the other
+            half evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
     """
 
     time: str
@@ -102,6 +101,10 @@ class HazardRegression(Statistic):
     hold_out: Fraction = Fraction(0)
     expect_share: Fraction | None = None
     method: HazardFit = HazardFit.ROUNDS
+    recalibrate: Recalibration = field(
+        default=Recalibration.NONE, metadata={ABSENT: Recalibration.NONE}
+    )
+    subgroups: tuple[str, ...] = field(default=(), metadata={ABSENT: ()})
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -109,6 +112,12 @@ class HazardRegression(Statistic):
                 f"Regression {self.id!r} needs covariates, each named once.",
                 hint="Write covariates: [age, sex].",
             )
+        require_judges(
+            self.id,
+            hold_out=self.hold_out,
+            recalibrate=self.recalibrate,
+            subgroups=self.subgroups,
+        )
 
     def time_domain(self, dataset: Dataset) -> Domain:
         """Return the public domain of the time.
@@ -139,6 +148,7 @@ class HazardRegression(Statistic):
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
         one_row_each(self.per_patient, table=self.table, axes=(), dataset=dataset)
+        held_out = math.floor(self.hold_out * PARTS)
         return DescentAggregate(
             relation=rows_told(self.table, where=self.where, of=self.of, dataset=dataset),
             covariates=tuple(
@@ -149,7 +159,9 @@ class HazardRegression(Statistic):
             bounds=RowBound(max_rows=1),
             rounds=WIDE_ROUNDS if self.method is HazardFit.WIDE else ROUNDS,
             expected=self._expected(),
-            held_out=math.floor(self.hold_out * 1000),
+            held_out=held_out,
+            calibrating=calibrating(held_out, self.recalibrate),
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
             exposure=resolve(self.time, table=self.table, dataset=dataset),
             edges=self.canonical_edges(dataset),
         )
@@ -261,66 +273,42 @@ class HazardRegression(Statistic):
         weights = say.weighed(found.model, width=1.96 * found.noise)
         if not found.scores:
             return (*estimates, weights)
-        scores = [value / found.scores for value in answers[-found.scored :]]
-        held = held_out_concordance(
-            scores,
-            intervals=aggregate.intercepts,
-            noise=sigma / found.scores,
-            simulation=simulation,
+        predicting = [e for e in estimates if e.quantity == "prediction coefficient"]
+        held = self._held_out(
+            found, answers, noise=sigma / found.scores, dataset=dataset, simulation=simulation
         )
-        widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
-        groups = horizon_groups(
-            scores,
-            slopes=found.theta[aggregate.intercepts :],
-            hazard=float(np.exp(found.theta[: aggregate.intercepts]) @ widths),
-            noise=sigma / found.scores,
-            level=float(self.level),
-            simulation=simulation,
-        )
-        shown = held.usable and len(groups) > 1  # none but the whole where risks are alike
-        width = held.width(float(self.level))
-        c = Estimate(
-            statistic=self.id,
-            quantity="concordance",
-            key=("held out",),
-            value=held.value if shown else None,
-            standard_error=held.error if shown else None,
-            lower=max(0.0, held.value - width) if shown else None,
-            upper=min(1.0, held.value + width) if shown else None,
-            level=float(self.level),
-            covers=Covers.SAMPLING_AND_NOISE,
-            unit="1",
-            flags=() if shown else (ALIKE,) if held.usable else (TOO_FEW,),
-        )
-        return (*estimates, weights, c, *self._risks(groups, usable=held.usable))
+        return (*estimates, weights, *held.published(predicting=predicting))
 
-    def _risks(self, groups: Sequence[HorizonGroup], *, usable: bool) -> Iterator[Estimate]:
-        """Yield predicted and observed risks by the last edge, of all and by predicted risk."""
-        for place, group in enumerate(groups):
-            key = group.label if place else "held out"
-            observed = Estimate(
+    def _held_out(
+        self,
+        found: FoundModel,
+        answers: Sequence[int],
+        *,
+        noise: float,
+        dataset: Dataset,
+        simulation: Simulation,
+    ) -> JudgedHazards:
+        """Return the model and its held-out patients."""
+        aggregate = self.aggregate(dataset)
+        widths = np.diff(np.array(aggregate.edges)) / aggregate.edges[-1]
+        levels, slopes = np.split(found.theta, [aggregate.intercepts])
+        return JudgedHazards(
+            rates=JudgedRates(
                 statistic=self.id,
-                quantity="observed risk",
-                key=(key,),
-                value=group.observed if usable else None,
-                standard_error=group.error if usable else None,
-                lower=group.lower if usable else None,
-                upper=group.upper if usable else None,
                 level=float(self.level),
-                covers=Covers.SAMPLING_AND_NOISE,
-                unit="1",
-                flags=() if usable else (TOO_FEW,),
-            )
-            predicted = group.predicted if usable else None
-            yield replace(
-                observed,
-                quantity="predicted risk",
-                value=predicted,
-                standard_error=None,
-                lower=None,
-                upper=None,
-            )
-            yield observed
+                theta=np.concatenate([[0.0], slopes]),
+                kind=self.recalibrate,
+                simulation=simulation,
+            ),
+            hazards=np.exp(levels) * widths,
+            judges=judges(
+                [value / found.scores for value in answers[-found.scored :]],
+                aggregate=aggregate,
+                names=self.subgroups,
+                dataset=dataset,
+            ),
+            noise=noise,
+        )
 
     def _per_unit(
         self, found: ModelFit, *, aggregate: DescentAggregate, dataset: Dataset

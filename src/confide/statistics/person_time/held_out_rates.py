@@ -1,12 +1,18 @@
-"""How well a model of counts predicts rates, on patients it was not fitted to.
+"""How well a model of counts or hazards predicts rates, on patients it was not fitted to.
 
 Of held-out patients the events and the person-time are summed by public bins of the predicted rate.
 From these noisy sums follow observed over expected events, on the whole and by groups of predicted
 rate; the slope of observed log rates over predicted ones; and the chance that an event happens at a
 higher predicted rate than a unit of person-time has that is drawn at random (C-statistic).
 
+*Recalibration* moves log rates η to a + b·η by those who calibrate: a is the logarithm of their
+observed over expected events, or a and b are the line that fits them best; drawn to no change
+(:mod:`confide.plans.rounds.held_out`).
+
 *Inside a bin* log rates are taken to be normal, and stretched beyond the last edges by how much
 person-time there is (:mod:`confide.plans.rounds.score_bins`).
+
+*Of hazards* (:func:`.hazard_sums.rate_sums`) person-time is the baseline hazard lived through.
 
 *Law.*  Person-time varies by no more than if each had the most, and events with it, at their rate;
 beyond that by their expectation times a dispersion, which the spread of the fitted patients tells
@@ -31,6 +37,13 @@ import numpy as np
 from confide.arrays import Floats
 from confide.plans.estimation.intervals import ratio_interval
 from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.held_out import (
+    AS_PREDICTED,
+    LEAST_SLOPE,
+    CalibrationLine,
+    Recalibration,
+    drawn_to_none,
+)
 from confide.plans.rounds.score_bins import SHARES, alike, deviates, stretch_of
 from confide.plans.simulation import Simulation
 from confide.tables.aggregates.descent_terms import SCORE_BINS
@@ -52,14 +65,21 @@ class Sums:
     Attributes:
         events: In units of their bound; shape (SCORE_BINS,).
         time: In units of its bound; shape (SCORE_BINS,).
-        noise: Standard deviation of the noise of each.
+        noise: Standard deviation of the noise of each, or of events where that of time differs.
         dispersion: Variance of events over their expectation, in these units.
+        of_time: Standard deviation of the noise of person-time, where it differs.
     """
 
     events: Floats
     time: Floats
     noise: float
     dispersion: float
+    of_time: float | None = None
+
+    @property
+    def time_noise(self) -> float:
+        """Standard deviation of the noise of person-time."""
+        return self.noise if self.of_time is None else self.of_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,25 +131,58 @@ class RateEvaluation:
     usable: bool
 
 
+def recalibrated_rates(
+    found: Sums, *, theta: Floats, kind: Recalibration, simulation: Simulation
+) -> CalibrationLine:
+    """Return the line by which log rates are moved.
+
+    Args:
+        found: Patients who calibrate.
+        theta: The model, intercept first; shape (d,).
+        kind: What is put right.
+        simulation: Source of reproducible draws.
+    """
+    eta = _log_rates(found, theta=theta)
+    rate = np.exp(eta).mean(axis=1)
+    if kind is Recalibration.NONE or not _usable(found, rate=rate):
+        return AS_PREDICTED
+    events, time = _with_draws(found, rate=rate, simulation=simulation, purpose="recalibration")
+    same = alike(score_edges(theta)) or kind is Recalibration.INTERCEPT
+    line = None if same else _line(events, time, eta=eta, found=found)
+    if line is None:
+        least = found.noise * math.sqrt(SCORE_BINS)
+        observed, expected = (np.maximum(each, least) for each in (events.sum(axis=1), time @ rate))
+        (moved,) = drawn_to_none(np.log(observed / expected)[:, None])
+        return CalibrationLine(intercept=moved)
+    moved, turned = drawn_to_none(np.column_stack(line) - np.array([0.0, 1.0]))
+    return CalibrationLine(intercept=moved, slope=max(LEAST_SLOPE, 1 + turned))
+
+
 def evaluated_rates(
-    found: Sums, *, theta: Floats, level: float, simulation: Simulation
+    found: Sums,
+    *,
+    theta: Floats,
+    level: float,
+    simulation: Simulation,
+    line: CalibrationLine = AS_PREDICTED,
+    purpose: str = "rates",
 ) -> RateEvaluation:
-    """Return how a model of counts does.
+    """Return how a model does.
 
     Args:
         found: Its held-out patients.
         theta: The model, intercept first; shape (d,).
         level: Coverage of each interval.
         simulation: Source of reproducible draws.
+        line: What log rates were put right by.
+        purpose: What the draws are for.
     """
-    stretch = stretch_of(found.time, noise=found.noise)
-    eta = float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
+    eta = line.intercept + line.slope * _log_rates(found, theta=theta)
     normal = NormalDist().inv_cdf((1 + level) / 2)
     rate = np.exp(eta).mean(axis=1)
-    events, time = _with_draws(found, rate=rate, simulation=simulation)
+    events, time = _with_draws(found, rate=rate, simulation=simulation, purpose=purpose)
     same = alike(score_edges(theta))
     slope = None if same else _slope(events, time, eta=eta, found=found)
-    expected = float(np.maximum(found.time, 0) @ rate)
 
     def measure(values: Floats, *, least: float = -math.inf, most: float = math.inf) -> RateNumber:
         value, error = float(values[0]), float(np.std(values[1:]))
@@ -155,8 +208,25 @@ def evaluated_rates(
             for first, last in ([] if same else _groups(found, rate=rate))
         ),
         alike=same,
-        usable=expected > FEWEST * found.noise * math.sqrt(SCORE_BINS),
+        usable=_usable(found, rate=rate),
     )
+
+
+def _log_rates(found: Sums, *, theta: Floats) -> Floats:
+    """Return predicted log rates at evenly filled places of each bin; shape (bins, places)."""
+    stretch = stretch_of(found.time, noise=found.time_noise)
+    return float(theta[0]) + float(np.linalg.norm(theta[1:])) * deviates(stretch)
+
+
+def tells_rates(found: Sums, *, theta: Floats) -> bool:
+    """Return whether enough events are expected of a model to tell how it does."""
+    return _usable(found, rate=np.exp(_log_rates(found, theta=theta)).mean(axis=1))
+
+
+def _usable(found: Sums, *, rate: Floats) -> bool:
+    """Return whether enough events are expected."""
+    expected = float(np.maximum(found.time, 0) @ rate)
+    return expected > FEWEST * found.noise * math.sqrt(SCORE_BINS)
 
 
 def _ratio(found: Sums, *, rate: Floats, first: int, last: int, normal: float) -> RateNumber:
@@ -164,7 +234,7 @@ def _ratio(found: Sums, *, rate: Floats, first: int, last: int, normal: float) -
     inside = slice(first, last + 1)
     observed, expected = float(found.events[inside].sum()), float(found.time[inside] @ rate[inside])
     of_observed = found.noise**2 * (last + 1 - first)
-    of_expected = found.noise**2 * float(rate[inside] @ rate[inside])
+    of_expected = found.time_noise**2 * float(rate[inside] @ rate[inside])
     sampled = found.dispersion * max(expected, 0.0)
     ends = ratio_interval(
         observed,
@@ -196,22 +266,32 @@ def _groups(found: Sums, *, rate: Floats) -> list[tuple[int, int]]:
     return [*groups[:-1], (groups[-1][0], SCORE_BINS - 1)]
 
 
-def _with_draws(found: Sums, *, rate: Floats, simulation: Simulation) -> tuple[Floats, Floats]:
+def _with_draws(
+    found: Sums, *, rate: Floats, simulation: Simulation, purpose: str
+) -> tuple[Floats, Floats]:
     """Return the sums, then those of other patients; each of shape (1 + RUNS, bins)."""
-    rng = simulation.generator("rates")
+    rng = simulation.generator(purpose)
     happened, lived, noise, more = rng.normal(size=(4, RUNS, SCORE_BINS))
     observed = max(float(found.events.sum()), 0.0) / max(float(found.time @ rate), 1e-9)
     longer = lived * np.sqrt(np.maximum(found.time, 0))
     chance = happened * np.sqrt(found.dispersion * np.maximum(found.events, 0))
     events = found.events + chance + observed * rate * longer + found.noise * noise
-    time = found.time + longer + found.noise * more
+    time = found.time + longer + found.time_noise * more
     return np.concatenate([found.events[None], events]), np.concatenate([found.time[None], time])
 
 
 def _slope(events: Floats, time: Floats, *, eta: Floats, found: Sums) -> Floats | None:
-    """Return the slope of observed over predicted log rates; shape (runs,).
+    """Return the slope of :func:`_line`."""
+    line = _line(events, time, eta=eta, found=found)
+    return None if line is None else line[1]
 
-    It is sought in standard deviations of the log rates.  None where it, or that of more than a few
+
+def _line(
+    events: Floats, time: Floats, *, eta: Floats, found: Sums
+) -> tuple[Floats, Floats] | None:
+    """Return a and b of observed log rates a + b·η over predicted ones; each of shape (runs,).
+
+    b is sought in standard deviations of the log rates.  None where it, or that of more than a few
     draws, is as far as it may go.
     """
     centre = float((SHARES[:, None] * eta).sum() / eta.shape[1])
@@ -219,7 +299,8 @@ def _slope(events: Floats, time: Floats, *, eta: Floats, found: Sums) -> Floats 
     x, most = (eta - centre) / spread, _FARTHEST * max(1.0, spread)
     rate = np.exp(eta).mean(axis=1)
     planned = np.maximum(float(time[0].sum()), 1e-9) * SHARES
-    weight = 1 / (found.dispersion * planned * rate + found.noise**2 * (1 + rate**2))
+    noise = found.noise**2 + found.time_noise**2 * rate**2
+    weight = 1 / (found.dispersion * planned * rate + noise)
     a, b = np.full(len(events), centre), np.full(len(events), spread)
     for _ in range(25):
         rates = np.exp(np.clip(a[:, None, None] + b[:, None, None] * x, -30, 8))
@@ -234,7 +315,10 @@ def _slope(events: Floats, time: Floats, *, eta: Floats, found: Sums) -> Floats 
         a = np.clip(a + np.clip((s2 * g0 - s1 * g1) / apart, -1, 1), centre - _OFF, centre + _OFF)
         b = np.clip(b + np.clip((s0 * g1 - s1 * g0) / apart, -1, 1), -most, most)
     far = (np.abs(b) >= most) | (np.abs(a - centre) >= _OFF)
-    return None if far[0] or far.mean() > _MOST_AT_THE_END else b / spread
+    if far[0] or far.mean() > _MOST_AT_THE_END:
+        return None
+    slope = b / spread
+    return a - slope * centre, slope
 
 
 def _concordance(events: Floats, time: Floats, *, eta: Floats) -> Floats:

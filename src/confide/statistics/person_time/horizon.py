@@ -28,6 +28,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.plans.rounds.descent import score_edges
+from confide.plans.rounds.held_out import AS_PREDICTED, BY_RISK, CalibrationLine
 from confide.plans.rounds.link import FARTHEST, STEPS
 from confide.plans.rounds.score_bins import (
     SHARES,
@@ -79,6 +80,8 @@ def horizon_groups(
     noise: float,
     level: float,
     simulation: Simulation,
+    line: CalibrationLine = AS_PREDICTED,
+    purpose: str = "horizon",
 ) -> tuple[HorizonGroup, ...]:
     """Return predicted and observed risks by groups of predicted risk, the whole first.
 
@@ -91,16 +94,16 @@ def horizon_groups(
         noise: Standard deviation of the noise of a count.
         level: Coverage of each interval.
         simulation: Source of reproducible draws.
+        line: What log hazards were put right by; groups and labels are those of before.
+        purpose: What the draws are for.
     """
     observed = np.asarray(counts, dtype=np.float64)
-    whole = other_patients(
-        observed, noise=noise, runs=RUNS, simulation=simulation, purpose="horizon"
-    )
+    whole = other_patients(observed, noise=noise, runs=RUNS, simulation=simulation, purpose=purpose)
     whole = whole.reshape(1 + RUNS, -1, SCORE_BINS)
     patients = whole[0].sum(axis=0)
     rows = whole.shape[1]
     stretch = stretch_of(patients, noise=noise * math.sqrt(rows))
-    eta = float(np.linalg.norm(slopes)) * deviates(stretch)
+    eta = line.intercept + line.slope * float(np.linalg.norm(slopes)) * deviates(stretch)
     risk = (1 - np.exp(-hazard * np.exp(eta))).mean(axis=1)
     edges = score_edges(np.concatenate([[0.0], slopes]))
     between = 1 - np.exp(-hazard * np.exp(np.array(edges) / STEPS - FARTHEST))
@@ -120,7 +123,7 @@ def horizon_groups(
             upper=min(1.0, value + normal * error),
             first=first,
             last=last,
-            label=f"risk {ends[first]} to {ends[last + 1]}",
+            label=f"{BY_RISK}{ends[first]} to {ends[last + 1]}",
         )
 
     apart = (

@@ -23,32 +23,39 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-import numpy as np
-
+from confide.arrays import Floats
 from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, question, rows_of_each
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.rounds.answered import FoundModel, told
+from confide.plans.rounds.held_out import Recalibration, calibrating, judges, require_judges
 from confide.plans.rounds.model_estimates import Published, forecast_of, label_of, step_of
 from confide.plans.rounds.model_fit import ModelFit
 from confide.plans.rounds.wide import TURN_OF_HAZARDS, few_events, width_ratio
 from confide.plans.simulation import Simulation
 from confide.statistics.person_time.few_events import HazardFit, chosen_fit, events_unknown
-from confide.statistics.person_time.held_out_rates import Sums, evaluated_rates
-from confide.statistics.person_time.published_rates import published_rates
+from confide.statistics.person_time.held_out_rates import Sums
+from confide.statistics.person_time.published_rates import (
+    OF_SUBGROUPS,
+    JudgedRates,
+    RateSums,
+    RateUnits,
+    published_rates,
+)
 from confide.tables.aggregates.check_descent import descent_sensitivity
 from confide.tables.aggregates.descent import DescentAggregate
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import PARTS, UNIT, Family, terms
-from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
-from confide.tables.relation import Relation, domain, resolve
+from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS, wide_scale_of
+from confide.tables.relation import Relation, axes_of, domain, resolve
 from confide.tables.schema import Dataset
 
 MODEL, WIDE = "model", "wide"
@@ -68,6 +75,10 @@ class PoissonRegression(Statistic):
         expect_share: Public planning mean of events ÷ Y; 1/10 otherwise.
         method: Rounds; or the fit for few events, which predicts and has no intervals.  Of "auto"
             public numbers choose once the budget is known.
+        recalibrate: What of the log rates half of those who are held out put right; the other half
+            evaluates.
+        subgroups: Categories by whose values the evaluation is repeated; rows that lack one are
+            left out.
     """
 
     events: str
@@ -77,6 +88,10 @@ class PoissonRegression(Statistic):
     expect_share: Fraction | None = None
     hold_out: Fraction = Fraction(0)
     method: HazardFit = HazardFit.ROUNDS
+    recalibrate: Recalibration = field(
+        default=Recalibration.NONE, metadata={ABSENT: Recalibration.NONE}
+    )
+    subgroups: tuple[str, ...] = field(default=(), metadata={ABSENT: ()})
 
     def __post_init__(self) -> None:
         if not self.covariates or len(set(self.covariates)) != len(self.covariates):
@@ -84,6 +99,12 @@ class PoissonRegression(Statistic):
                 f"Regression {self.id!r} needs covariates, each named once.",
                 hint="Write covariates: [age, sex].",
             )
+        require_judges(
+            self.id,
+            hold_out=self.hold_out,
+            recalibrate=self.recalibrate,
+            subgroups=self.subgroups,
+        )
 
     def aggregate(self, dataset: Dataset) -> DescentAggregate:
         """Return what is asked of the rows."""
@@ -92,6 +113,7 @@ class PoissonRegression(Statistic):
             for name in (*self.covariates, self.events, self.time)
             if name is not None
         }
+        held_out = math.floor(self.hold_out * PARTS)
         return DescentAggregate(
             relation=Relation(table=self.table, where=self.where),
             covariates=tuple(named[name] for name in self.covariates),
@@ -100,7 +122,9 @@ class PoissonRegression(Statistic):
             bounds=rows_of_each(self.per_patient, table=self.table, dataset=dataset),
             rounds=WIDE_ROUNDS if self.method is HazardFit.WIDE else ROUNDS,
             expected=self._expected(dataset),
-            held_out=math.floor(self.hold_out * PARTS),
+            held_out=held_out,
+            calibrating=calibrating(held_out, self.recalibrate),
+            subgroups=axes_of(self.subgroups, table=self.table, dataset=dataset),
             exposure=None if self.time is None else named[self.time],
         )
 
@@ -209,7 +233,14 @@ class PoissonRegression(Statistic):
         weights = say.weighed(model, width=1.96 * found.noise)
         if not found.scored:
             return (*estimates, weights)
-        held = self._held_out(found, answers, sigma=sigma, dataset=dataset, simulation=simulation)
+        held = self._held_out(
+            found,
+            answers,
+            sigma=sigma,
+            predicting=[e for e in estimates if e.quantity == "prediction coefficient"],
+            dataset=dataset,
+            simulation=simulation,
+        )
         return (*estimates, weights, *held)
 
     def _held_out(
@@ -218,36 +249,80 @@ class PoissonRegression(Statistic):
         answers: Sequence[int],
         *,
         sigma: float,
+        predicting: Sequence[Estimate],
         dataset: Dataset,
         simulation: Simulation,
-    ) -> tuple[Estimate, ...]:
-        """Return what held-out patients tell."""
+    ) -> Iterator[Estimate]:
+        """Yield what held-out patients tell."""
         aggregate = self.aggregate(dataset)
         one = model.scores * UNIT**2
-        sums = np.array(answers[-model.scored :], dtype=np.float64).reshape(2, -1) / one
-        found = evaluated_rates(
-            Sums(
-                events=sums[0],
-                time=sums[1],
-                noise=sigma / one,
-                dispersion=max(
-                    1 / domain(aggregate.outcome, dataset=dataset).upper,
-                    model.dispersion,
-                ),
-            ),
-            theta=model.theta,
-            level=float(self.level),
-            simulation=simulation,
+        bound = domain(aggregate.outcome, dataset=dataset).upper
+        cut = model.cut or bound
+        found = judges(
+            [value / one for value in answers[-model.scored :]],
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
         )
-        unit = "1"
-        if aggregate.exposure is not None:
-            unit = f"1/({domain(aggregate.exposure, dataset=dataset).unit or '1'})"
-        return published_rates(
-            found,
+
+        def sums(cells: Floats, *, blurred: float = 1.0) -> Sums:
+            events, time = cells.reshape(2, -1)
+            dispersion = max(1 / cut, model.dispersion * bound / cut)
+            noise = blurred * sigma / one
+            return Sums(events=events, time=time, noise=noise, dispersion=dispersion)
+
+        first = found.calibrating
+        theta = model.theta.copy()
+        theta[0] += math.log(bound / cut)
+        judged = JudgedRates(
             statistic=self.id,
             level=float(self.level),
-            rate=math.exp(self._shift(aggregate, dataset=dataset)),
-            unit=unit,
+            theta=theta,
+            kind=self.recalibrate,
+            simulation=simulation,
+        )
+        return published_rates(
+            judged,
+            RateSums(
+                calibrating=None if first is None else sums(first),
+                evaluating=sums(found.evaluating, blurred=found.blurred),
+                subgroups=tuple((label, sums(each)) for label, each in found.subgroups),
+            ),
+            units=self._units(aggregate, cut=cut, dataset=dataset),
+            predicting=predicting,
+        )
+
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """Yield what is told of each subgroup, with fewest patients that its person-time is of.
+
+        They are at least their person-time over the most that one of them has.
+        """
+        aggregate = self.aggregate(dataset)
+        if not aggregate.subgroups:
+            return
+        scaled = wide_scale_of if aggregate.wide else scale_of
+        scale = scaled(aggregate, dataset=dataset)
+        found = judges(
+            [v / (scale.scores * UNIT**2) for v in noisy[self._question][-scale.scored :]],
+            aggregate=aggregate,
+            names=self.subgroups,
+            dataset=dataset,
+        )
+        for label, each in found.subgroups:
+            _, time = each.reshape(2, -1)
+            for quantity in OF_SUBGROUPS:
+                yield quantity, (label,), float(time.sum())
+
+    def _units(self, aggregate: DescentAggregate, *, cut: int, dataset: Dataset) -> RateUnits:
+        """Return what sums of held-out patients are in."""
+        if aggregate.exposure is None:
+            return RateUnits(shift=math.log(cut), rate="1", time=1.0, time_unit="persons")
+        time = domain(aggregate.exposure, dataset=dataset)
+        most, unit = time.physical(time.upper), time.unit or "1"
+        return RateUnits(
+            shift=math.log(cut) - math.log(most), rate=f"1/({unit})", time=most, time_unit=unit
         )
 
     def _per_unit(

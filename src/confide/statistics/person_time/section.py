@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
+from confide.plans.rounds.held_out import Recalibration
 from confide.statistics.person_time.few_events import HazardFit
 from confide.statistics.person_time.hazard import HazardRegression
 from confide.statistics.person_time.poisson import PoissonRegression
@@ -24,6 +25,8 @@ class PoissonRegressionSection(StatisticSection):
     time: str | None = None
     covariates: list[str]
     hold_out: Exact = Fraction(0)
+    recalibrate: Literal["none", "intercept", "line"] = "none"
+    subgroups: list[str] | None = None
     method: Literal["auto", "rounds", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
@@ -35,6 +38,8 @@ class PoissonRegressionSection(StatisticSection):
             time=self.time,
             covariates=tuple(self.covariates),
             hold_out=self.hold_out,
+            recalibrate=Recalibration(self.recalibrate),
+            subgroups=tuple(self.subgroups or ()),
             method=HazardFit(self.method),
             expect_share=self.expect.share,
         )
@@ -57,6 +62,8 @@ class HazardRegressionSection(StatisticSection):
     edges: list[Exact]
     entry: str | None = None
     hold_out: Exact = Fraction(0)
+    recalibrate: Literal["none", "intercept", "line"] = "none"
+    subgroups: list[str] | None = None
     method: Literal["auto", "rounds", "wide"] = "auto"
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
@@ -76,6 +83,8 @@ class HazardRegressionSection(StatisticSection):
             covariates=tuple(self.covariates),
             edges=tuple(self.edges),
             hold_out=self.hold_out,
+            recalibrate=Recalibration(self.recalibrate),
+            subgroups=tuple(self.subgroups or ()),
             method=HazardFit(self.method),
             expect_share=self.expect.share,
         )

@@ -13,6 +13,14 @@ AUDITED = Audited(
             covariates=("amount", "code", "sex"),
             per_patient=PerPatient(rows=1),
         ),
+        LinearRegression(
+            id="line-by-subgroups",
+            table="events",
+            outcome="change",
+            covariates=("amount",),
+            subgroups=("sex",),
+            per_patient=PerPatient(rows=1),
+        ),
     ),
     events=(
         LinearRegression(

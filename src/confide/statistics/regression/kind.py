@@ -24,5 +24,6 @@ KIND = Kind(
     headline=coefficient_headline,
     assumes="assumes.equal-spread",
     figure="confide.drawing.charts.forest:coefficients",
+    evaluation="confide.statistics.regression.off_figure:off_in_subgroups",
     audit="confide.statistics.regression.audit:AUDITED",
 )

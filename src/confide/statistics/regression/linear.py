@@ -25,7 +25,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -34,17 +34,26 @@ import numpy as np
 from confide.arrays import Floats
 from confide.errors import ContractError, InvalidParameterError
 from confide.noise.mechanism import Mechanism
+from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import median_error, noise_component, quantile, variance
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
+from confide.plans.rounds.held_out import Recalibration, require_judges
 from confide.plans.simulation import Simulation
 from confide.statistics.regression.least_squares import fit
 from confide.statistics.regression.moments import MomentTable, Variables, second_moments, tables
 from confide.statistics.regression.published import Scales, published
+from confide.statistics.regression.subgroups import (
+    GroupSums,
+    GroupTable,
+    JudgedLine,
+    group_tables,
+)
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
+from confide.tables.aggregates.descent_terms import MOST_SUBGROUPS
 from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Product, Value
 from confide.tables.expression import Expression
 from confide.tables.filter import All, Between
@@ -64,11 +73,14 @@ class LinearRegression(Statistic):
         outcome: The number that is explained.
         covariates: Numbers, and categories of which the first value is the reference.
         per_patient: ``rows=1`` where a patient may have several.
+        subgroups: Categories by whose values it is told how far predictions are off on average; not
+            covariates.  Rows that lack one are left out.
     """
 
     outcome: str
     covariates: tuple[str, ...]
     per_patient: PerPatient = field(default_factory=PerPatient)
+    subgroups: tuple[str, ...] = field(default=(), metadata={ABSENT: ()})
 
     def __post_init__(self) -> None:
         names = (self.outcome, *self.covariates)
@@ -76,6 +88,15 @@ class LinearRegression(Statistic):
             raise ContractError(
                 f"Regression {self.id!r} needs an outcome and other variables, each named once.",
                 hint="Write outcome: sbp and covariates: [age, bmi, sex].",
+            )
+        require_judges(
+            self.id, hold_out=Fraction(0), recalibrate=Recalibration.NONE, subgroups=self.subgroups
+        )
+        if set(self.subgroups) & set(names):
+            raise ContractError(
+                f"Regression {self.id!r} has a column of subgroups that it tells apart itself, so "
+                "its predictions are right there on average whatever is found.",
+                hint="Name a category that is no covariate.",
             )
 
     def _resolved(self, name: str, dataset: Dataset) -> tuple[Expression, Domain]:
@@ -104,6 +125,25 @@ class LinearRegression(Statistic):
         found = [(name, *self._resolved(name, dataset)) for name in self.covariates]
         return tuple(item for item in found if item[2].keys)
 
+    def _groups(self, dataset: Dataset) -> tuple[tuple[str, Expression, Domain], ...]:
+        """Return the columns of subgroups.
+
+        Raises:
+            ContractError: If one has no public categories, or there are too many.
+        """
+        if len(self.subgroups) > MOST_SUBGROUPS:
+            raise InvalidParameterError(
+                f"Expected subgroups by at most {MOST_SUBGROUPS} columns, got "
+                f"{len(self.subgroups)}.",
+                hint="Each further column takes from the budget of all; name the ones that count.",
+            )
+        found = tuple((name, *self._resolved(name, dataset)) for name in self.subgroups)
+        if not all(of.keys for _, _, of in found):
+            raise ContractError(
+                "A column of subgroups is not a category.", hint="Cut it into public bins."
+            )
+        return found
+
     def _variables(self, dataset: Dataset) -> Variables:
         levels = tuple(of.size() for _, _, of in self._categories(dataset))
         variables = Variables(numbers=len(self._numbers(dataset)), levels=levels)
@@ -118,12 +158,14 @@ class LinearRegression(Statistic):
         """Return one sum for each pair of variables, all over the same rows."""
         numbers, categories = self._numbers(dataset), self._categories(dataset)
         variables = self._variables(dataset)
-        known = tuple(Between(of=expression) for _, expression, _ in (*numbers, *categories))
+        groups = self._groups(dataset)
+        named = (*numbers, *categories, *groups)
+        known = tuple(Between(of=expression) for _, expression, _ in named)
         relation = Relation(table=self.table, where=All(of=(self.where, *known)))
         bounds = one_row_each(
             self.per_patient,
             table=self.table,
-            axes=tuple(expression for _, expression, _ in categories),
+            axes=tuple(expression for _, expression, _ in (*categories, *groups)),
             dataset=dataset,
         )
         outcome = len(numbers) - 1
@@ -139,7 +181,21 @@ class LinearRegression(Statistic):
             name = _name(table, numbers=numbers, categories=categories)
             return question(name, aggregate, dataset=dataset, weight=2 if direct else 1)
 
-        return tuple(asked(table) for table in tables(variables))
+        def asked_by(group: tuple[str, Expression, Domain], table: GroupTable) -> Question:
+            by = () if table.category is None else (categories[table.category][1],)
+            aggregate = Aggregate(
+                relation=relation,
+                axes=(*by, group[1]),
+                value=_value([] if table.number is None else [numbers[table.number][1]]),
+                bounds=bounds,
+            )
+            name = _name_by(group[0], table, numbers=numbers, categories=categories)
+            return question(name, aggregate, dataset=dataset)
+
+        return (
+            *(asked(table) for table in tables(variables)),
+            *(asked_by(group, table) for group in groups for table in group_tables(variables)),
+        )
 
     def forecast(
         self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset, level: Fraction
@@ -205,9 +261,42 @@ class LinearRegression(Statistic):
             numbers=tuple((name, of) for name, _, of in numbers[:-1]),
             categories=tuple((name, of) for name, _, of in categories),
         )
-        return published(
-            fit(moments), statistic=self.id, noises=noises, scales=scales, level=float(self.level)
+        found = fit(moments)
+        whole = published(
+            found, statistic=self.id, noises=noises, scales=scales, level=float(self.level)
         )
+        of = numbers[-1][2]
+        judged = JudgedLine(
+            statistic=self.id,
+            level=float(self.level),
+            found=found,
+            error=math.sqrt(float(moments.variances @ found.residual_noise**2)),
+            variables=variables,
+            size=float(of.scale) * halves[-1],
+            unit=of.unit,
+        )
+        return (*whole, *self._judged(judged, noisy, mechanisms=mechanisms, dataset=dataset))
+
+    def _judged(
+        self,
+        judged: JudgedLine,
+        noisy: Mapping[str, Noisy],
+        *,
+        mechanisms: Mapping[str, Mechanism],
+        dataset: Dataset,
+    ) -> Iterator[Estimate]:
+        """Yield how far predictions are off in each subgroup."""
+        numbers, categories = self._numbers(dataset), self._categories(dataset)
+        for column, _, of in self._groups(dataset):
+            values, noises = {}, {}
+            for table in group_tables(judged.variables):
+                name = _name_by(column, table, numbers=numbers, categories=categories)
+                size = 1.0 if table.number is None else centre(numbers[table.number][2])[1]
+                cells = np.array(vector(noisy[name]), dtype=np.float64) / size
+                values[table] = cells.reshape(-1, of.size())
+                noises[table] = noise_component(additive(mechanisms[name]), factor=1 / size)
+            labels = [f"{column}: {key}" for key in of.keys]
+            yield from judged.published(labels, GroupSums(values=values, noises=noises))
 
 
 def _value(factors: list[Expression]) -> Value:
@@ -220,6 +309,18 @@ def _value(factors: list[Expression]) -> Value:
             return CentredSquare(of=first)
         case _:
             return Product(of=tuple(Centred(of=factor) for factor in factors))
+
+
+def _name_by(
+    column: str,
+    table: GroupTable,
+    *,
+    numbers: tuple[tuple[str, Expression, Domain], ...],
+    categories: tuple[tuple[str, Expression, Domain], ...],
+) -> str:
+    summed = "rows" if table.number is None else numbers[table.number][0]
+    by = "" if table.category is None else f"{categories[table.category][0]} × "
+    return f"{summed} by {by}{column}"
 
 
 def _name(

@@ -18,12 +18,18 @@ class LinearRegressionSection(StatisticSection):
 
     outcome: str
     covariates: list[str]
+    subgroups: list[str] | None = None
 
     def statistic(self, common: dict[str, Any], *, dataset: Dataset) -> Statistic:
         """Return the spec."""
         del dataset
         covariates = tuple(self.covariates)
-        return LinearRegression(**common, outcome=self.outcome, covariates=covariates)
+        return LinearRegression(
+            **common,
+            outcome=self.outcome,
+            covariates=covariates,
+            subgroups=tuple(self.subgroups or ()),
+        )
 
     def error_unit(self, dataset: Dataset) -> str:
         """Return the unit of the outcome."""

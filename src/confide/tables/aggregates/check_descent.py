@@ -88,8 +88,6 @@ def _check_unit(aggregate: "DescentAggregate", *, entity: Entity) -> None:
 
 
 def _check_subgroups(aggregate: "DescentAggregate", *, dataset: Dataset) -> None:
-    if (aggregate.subgroups or aggregate.calibrating) and aggregate.family is not Family.LOGISTIC:
-        raise ContractError("Subgroups and recalibration are those of logistic models.")
     for column in aggregate.subgroups:
         if not domain(column, dataset=dataset).keys:
             raise ContractError(

@@ -63,8 +63,9 @@ s = 1 − Λ and ‖r‖² ≤ 1 + Λ²; without one s = −Λ and ‖r‖² ≤
 ‖r‖²) is convex in Λ and at most w²·max(‖u‖² + 1, 2) ≤ C² for C² ≥ 2, as ‖z‖² = ‖u‖² + 1; v is Λ ≤
 1, so V = F = 1 again.  A patient who is held out moves m scores by one, and nothing else; the
 multiplier e of scores has m·e² ≤ Δ².  m is 1, or one score of each column with subgroups by m
-columns, or one for each class against the rest; of counts m is 2, for the sums of events and of
-person-time are of numbers in [0, 1].  *Substitution:* moments, curvature and spread of
+columns, times one for each class against the rest; of counts m is twice as
+much, for the sums of events, cut at a number of them that the question names and in units of it,
+and of person-time are of numbers in [0, 1].  *Substitution:* moments, curvature and spread of
 two patients have a non-negative product, so their part doubles; gradients may oppose, so theirs is
 fourfold; a patient who is replaced by one that is held out moves Δ² + m·e² ≤ 2Δ² at most, and one
 who is held out, by another such, 2m·e² ≤ 2Δ².  ∎
@@ -245,9 +246,12 @@ class DescentAggregate:
 
     @property
     def score_cells(self) -> int:
-        """Cells of one histogram of those held out; of hazards with those who reached the end."""
+        """Cells of one count of those held out; of hazards with those who reached the end.
+
+        Of classes, one histogram for each against the rest.
+        """
         ends = 2 * self.intercepts + 1 if self.family is Family.HAZARD else 2
-        return ends * SCORE_BINS
+        return self.classes * ends * SCORE_BINS
 
     @property
     def squared_scores(self) -> int:
@@ -255,9 +259,10 @@ class DescentAggregate:
 
         One in each histogram; under ``POISSON`` events and person-time, each at most UNIT².
         """
+        columns = max(1, len(self.subgroups))
         if self.family is Family.POISSON:
-            return 2 * UNIT**4
-        return max(self.classes, len(self.subgroups))
+            return 2 * UNIT**4 * columns
+        return self.classes * columns
 
     @property
     def reads(self) -> tuple[Expression, ...]:

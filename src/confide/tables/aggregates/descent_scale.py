@@ -199,11 +199,11 @@ def _squared_curvature(aggregate: "DescentAggregate", *, clip: int) -> int:
 
 
 def scored_cells(aggregate: "DescentAggregate", *, dataset: Dataset) -> int:
-    """Return the number of scores: of those who calibrate, then of each subgroup or class."""
+    """Return the number of scores: of those who calibrate, then of each subgroup."""
     if not aggregate.held_out:
         return 0
     groups = sum(domain(column, dataset=dataset).size() for column in aggregate.subgroups)
-    return aggregate.score_cells * (bool(aggregate.calibrating) + (groups or aggregate.classes))
+    return aggregate.score_cells * (bool(aggregate.calibrating) + (groups or 1))
 
 
 def _squared_totals(family: Family) -> int:

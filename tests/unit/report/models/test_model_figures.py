@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from confide.drawing.words import load_words
+from confide.plans.rounds.held_out import RECALIBRATED
 from confide.report.charts.chart import evaluations
 from confide.report.models.model_card import model_card
 from confide.report.pages.save import contents
-from confide.statistics.logistic.held_out import RECALIBRATED
 from confide.workspace import open_workspace
 from valid_charts import valid
 
@@ -240,3 +240,81 @@ def test_a_house_rule_withholds_lines_by_risk_and_figures_go_without_them(releas
         for full, e in zip(release.estimates, kept, strict=True)
     )
     assert "calibration" in drawn(replace(release, estimates=some))
+
+
+MORE_COLUMNS = {
+    "age": {"kind": "number", "lower": "0", "upper": "100"},
+    "sex": {"categories": ["female", "male"]},
+    "visits": {"kind": "number", "lower": "0", "upper": "5"},
+    "stage": {"categories": ["none", "mild", "late"]},
+    "days": {"kind": "number", "lower": "0", "upper": "365"},
+    "died": {"categories": ["no", "yes"]},
+    "sbp": {"kind": "number", "lower": "80", "upper": "200"},
+}
+JUDGED = {"hold-out": "0.4", "recalibrate": "line", "subgroups": ["sex"]}
+FAMILIES = {
+    "rates": {"kind": "poisson-regression", "events": "visits", **JUDGED},
+    "hazards": {
+        "kind": "hazard-regression",
+        "time": "days",
+        "of": {"died": ["yes"]},
+        "edges": [0, 90, 180, 360],
+        **JUDGED,
+    },
+    "classes": {"kind": "multinomial-regression", "outcome": "stage", **JUDGED},
+    "line": {"kind": "linear-regression", "outcome": "sbp", "subgroups": ["sex"]},
+}
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory):
+    """A release of each family that is judged by subgroups."""
+    rng = np.random.default_rng(5)
+    age, sex = rng.integers(0, 101, N), rng.choice(["female", "male"], N)
+    risk = (age - 50) / 30 + 0.5 * (sex == "male")
+    days = np.minimum(rng.exponential(500, N) / np.exp(risk), rng.uniform(0, 900, N))
+    stage = np.searchsorted([0, 1], risk + rng.logistic(size=N))
+    given = {
+        "age": age,
+        "sex": sex,
+        "visits": np.minimum(rng.poisson(np.exp(risk) / 2), 5),
+        "stage": np.array(["none", "mild", "late"])[stage],
+        "days": np.minimum(np.ceil(days), 365).astype(int),
+        "died": np.where((days < 365) & (rng.random(N) < 0.7), "yes", "no"),
+        "sbp": np.clip(rng.normal(130 + 8 * risk, 10), 80, 200).astype(int),
+    }
+    frame = pa.table({"person_id": np.arange(N)} | given)
+    tables = {"people": {"rows-per-patient": "1", "columns": MORE_COLUMNS}}
+    dataset = {**DATASET, "tables": tables, "caps": {"lifetime": {"epsilon": "50"}}}
+    folder = tmp_path_factory.mktemp("families")
+    with open_workspace(dataset, frames={"people": frame}, folder=folder) as ws:
+        asked = {
+            name: {"id": "m", "table": "people", "covariates": ["age"], **spec}
+            for name, spec in FAMILIES.items()
+        }
+        return {
+            name: ws.release(ws.plan(spec, epsilon="9" if name == "classes" else "4"))
+            for name, spec in asked.items()
+        }
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_subgroups_of_every_family_are_a_figure_of_published_numbers(families, name):
+    release = families[name]
+    figure = drawn(release)["subgroups"]
+    rows = [row for row in rows_of(figure) if "group" in row]
+    published = {e.value for e in release.of("m")}
+    assert {row["value"] for row in rows} <= published
+    assert any("sex: male" in row["group"] and row["value"] is not None for row in rows)
+    assert figure.alt.startswith("Subgroups: ")
+    files = contents(release, words=WORDS)
+    assert "figures/m.subgroups.svg" in files
+    told = next(text for path, text in files.items() if path.endswith(".csv"))
+    assert b"sex: male" in told
+
+
+@pytest.mark.parametrize("name", ["rates", "hazards"])
+def test_a_calibration_plot_of_rates_holds_no_line_of_subgroups(families, name):
+    figure = drawn(families[name])["calibration"]
+    groups = [row.get("group", "") for row in rows_of(figure)]
+    assert not any("sex" in group or group == "recalibrated" for group in groups)

@@ -17,6 +17,7 @@ from confide.tables.aggregates.check_descent import check_descent, descent_sensi
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import RESIDUAL, ROOT, SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import ColumnOf
 from models import AGGREGATE
 
 TERMS, K = 5, 4
@@ -161,6 +162,51 @@ def test_products_of_two_shares_are_at_most_a_quarter_and_together_too():
     roots = Classes(np.zeros(4000, int), K).roots(plain, place(rng))
     together = sum((root / ROOT) ** 4 for root in roots)
     assert 0.06 < together.max() <= 1 / 16
+
+
+IN_PARTS = replace(
+    CLASSES,
+    held_out=400,
+    calibrating=200,
+    subgroups=(CLASSES.covariates[2], ColumnOf(table="people", column="ill")),
+)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_with_subgroups_of_classes_no_patient_moves_the_answers_beyond_the_claim(adjacency):
+    """Fitted, calibrating and evaluating patients, each added, or each replaced by another."""
+    rng, largest = np.random.default_rng(31), 0.0
+    to = world(adjacency=adjacency)
+    claimed = descent_sensitivity(IN_PARTS, dataset=to).l2_squared
+    scale, at = scale_of(IN_PARTS, dataset=to), place(rng)
+
+    def one():
+        found = patients(1, rng, aggregate=CLASSES, corners=True)
+        found["fold"] = rng.integers(0, 500, len(found["p"]))
+        found |= {"e4": found["e2"], "e5": rng.integers(0, 2, len(found["p"]))}
+        return answers(found, aggregate=IN_PARTS, at=at, adjacency=adjacency)
+
+    for _ in range(120):
+        moved = one() - one() if adjacency is Adjacency.SUBSTITUTE else one()
+        assert Fraction(sum(moved * moved), claimed) <= 1
+        part = moved[-scale.scored :]
+        largest = max(largest, float(Fraction(sum(part * part), claimed)))
+    assert largest > (0.99 if adjacency is Adjacency.ADD_REMOVE else 0.4)
+
+
+def test_subgroups_of_classes_add_up_to_all_who_evaluate():
+    rng = np.random.default_rng(32)
+    found = patients(300, rng, aggregate=CLASSES)
+    n = len(found["p"])
+    found |= {"fold": rng.integers(0, 500, n), "e4": found["e2"], "e5": rng.integers(0, 2, n)}
+    scale = scale_of(IN_PARTS, dataset=world())
+    scores = answers(found, aggregate=IN_PARTS, at=place(rng))[-scale.scored :] // scale.scores
+    parts = scores.reshape(-1, K, 2, SCORE_BINS)
+    assert len(parts) == 1 + 3 + 2
+    assert (parts[1:4].sum(axis=0) == parts[4:].sum(axis=0)).all()
+    each = [(found["fold"] < 200).sum(), ((found["fold"] >= 200) & (found["fold"] < 400)).sum()]
+    assert (parts[0].sum(axis=(1, 2)) == each[0]).all()
+    assert (parts[1:4].sum(axis=(0, 2, 3)) == each[1]).all()
 
 
 def test_a_patient_who_is_held_out_moves_one_score_for_each_class_and_nothing_else():

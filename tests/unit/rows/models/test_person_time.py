@@ -17,6 +17,7 @@ from confide.tables.aggregates.check_descent import check_descent, descent_sensi
 from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.descent_terms import RESIDUAL, SCORE_BINS, UNIT
 from confide.tables.bound_contributions import RowBound
+from models import ILL
 from person_time import COUNTS, EDGES, HAZARDS, MOST, columns_of, counted, followed, world
 
 TERMS = 5
@@ -215,6 +216,78 @@ def test_held_out_events_and_person_time_add_up():
     assert np.count_nonzero(events) > 2
 
 
+def in_parts(aggregate):
+    """Return a model that is recalibrated, and judged by two columns of subgroups."""
+    columns = (aggregate.covariates[2], ILL.of)
+    return replace(aggregate, held_out=400, calibrating=200, subgroups=columns)
+
+
+def parted(columns, rng, *, aggregate):
+    """Return rows with the columns of their subgroups."""
+    first, n = len(aggregate.covariates) + 2, len(columns["p"])
+    columns["fold"] = rng.integers(0, 500, n)
+    return columns | {f"e{first}": columns["e2"], f"e{first + 1}": rng.integers(0, 2, n)}
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("aggregate", [COUNTS, HAZARDS], ids=["counts", "hazards"])
+def test_with_subgroups_of_rates_no_patient_moves_the_answers_beyond_the_claim(
+    aggregate, adjacency
+):
+    """Fitted, calibrating and evaluating patients, each added, or each replaced by another."""
+    model, rng, largest = in_parts(aggregate), np.random.default_rng(21), 0.0
+    to = world(adjacency=adjacency)
+    claimed = descent_sensitivity(model, dataset=to).l2_squared
+    assert claimed == descent_sensitivity(replace(aggregate, held_out=400), dataset=to).l2_squared
+    scored = scale_of(model, dataset=to).scored
+    at = place(model, rng)
+    for _ in range(150):
+        one, other = (
+            answers(
+                parted(corner(model, rng), rng, aggregate=model),
+                aggregate=model,
+                at=at,
+                adjacency=adjacency,
+            )
+            for _ in range(2)
+        )
+        moved = one - other if adjacency is Adjacency.SUBSTITUTE else one
+        assert Fraction(sum(moved * moved), claimed) <= 1
+        part = moved[-scored:]
+        largest = max(largest, float(Fraction(sum(part * part), claimed)))
+    assert largest > (0.99 if adjacency is Adjacency.ADD_REMOVE else 0.4)
+
+
+@pytest.mark.parametrize("aggregate", [COUNTS, HAZARDS], ids=["counts", "hazards"])
+def test_subgroups_of_rates_add_up_to_all_who_evaluate(aggregate):
+    model, rng = in_parts(aggregate), np.random.default_rng(22)
+    found = parted(cohort_of(aggregate), rng, aggregate=model)
+    scale = scale_of(model, dataset=world())
+    scores = answers(found, aggregate=model, at=place(model, rng))[-scale.scored :]
+    parts = (scores // scale.scores).reshape(-1, model.score_cells)
+    assert len(parts) == 1 + 3 + 2
+    assert (parts[1:4].sum(axis=0) == parts[4:].sum(axis=0)).all()
+    plain = answers(found, aggregate=replace(aggregate, held_out=400), at=place(aggregate, rng))[
+        -model.score_cells :
+    ]
+    ratio = scale_of(replace(aggregate, held_out=400), dataset=world()).scores
+    assert parts[:4].sum() == pytest.approx(plain.sum() // ratio)
+
+
+def test_events_of_those_held_out_are_cut_where_the_question_says():
+    """In units of that number of them; nobody adds more than one unit, whatever they had."""
+    aggregate = replace(COUNTS, held_out=500)
+    people = counted(400, np.random.default_rng(7))
+    columns = columns_of(people, aggregate=aggregate, fold=499)
+    rows, at = DescentRows(aggregate, columns, dataset=world()), place(aggregate)
+    scale = scale_of(aggregate, dataset=world())
+    edges = tuple(range(15_000, 15_000 + 200 * (SCORE_BINS - 1), 200))
+    for most in (1, 2, 4):
+        found = rows.answer(AskScores(at=at, edges=edges, most=most))
+        events = sum(found[:SCORE_BINS]) / scale.scores / UNIT**2
+        assert events == pytest.approx(np.minimum(people["visits"], most).sum() / most, rel=1e-3)
+
+
 def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
     values = np.concatenate([np.arange(1, 5000), 2 ** np.arange(13, 40)])
     assert np.abs(log_steps(values) - np.log(values) * STEPS).max() <= 1
@@ -224,7 +297,6 @@ def test_logarithms_of_person_time_are_within_a_step_of_the_grid():
     ("aggregate", "says"),
     [
         (replace(COUNTS, exposure=HAZARDS.exposure), "above zero"),
-        (replace(COUNTS, held_out=100, calibrating=50), "those of logistic models"),
         (replace(HAZARDS, bounds=RowBound(max_rows=2)), "one row"),
         (replace(HAZARDS, exposure=None), "time of follow-up"),
         (replace(HAZARDS, covariates=()), "needs a covariate"),

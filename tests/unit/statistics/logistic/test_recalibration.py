@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError
+from confide.plans.rounds.held_out import AS_PREDICTED, CalibrationLine, Recalibration
 from confide.plans.rounds.link import mean
 from confide.statistics.logistic.calibration import calibration_line
 from confide.statistics.logistic.evaluation import ScoreHistogram
-from confide.statistics.logistic.predictions import AS_PREDICTED, CalibrationLine, predicted
-from confide.statistics.logistic.recalibration import Recalibration, recalibrated
+from confide.statistics.logistic.predictions import predicted
+from confide.statistics.logistic.recalibration import recalibrated
 from confide.statistics.logistic.regression import LogisticRegression
 from confide.tables.aggregates.descent_terms import Family
 from held_out_scores import THETA, judged, scored, simulation, with_noise

@@ -13,6 +13,7 @@ from confide.errors import ContractError
 from confide.plans.plan import Study
 from confide.plans.pricing.allocate import Ask, forecasts, make_plan
 from confide.plans.pricing.calibrate_to_error import Within
+from confide.plans.rounds.held_out import Recalibration
 from confide.plans.rounds.in_turn import ask_in_turn
 from confide.privacy.measure import Measure
 from confide.release.noisy import NoisyAggregates, read_payload
@@ -20,7 +21,6 @@ from confide.report.models.model_card import model_card
 from confide.report.pages.save import contents
 from confide.rows.relational.descent import DescentRows
 from confide.statistics import LogisticRegression, read_plan
-from confide.statistics.logistic.recalibration import Recalibration
 from confide.statistics.logistic.regression import Method
 from confide.tables.aggregates.wide_models.scale import WIDE_ROUNDS
 from confide.workspace import open_workspace

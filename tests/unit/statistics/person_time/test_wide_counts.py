@@ -105,7 +105,27 @@ def test_a_release_of_wide_counts_predicts_and_publishes_no_ratio_and_no_interva
     assert used[0].value + math.log(365) == pytest.approx(COUNT_TRUTH[0], abs=0.4)  # a year, a day
     by = {(each.quantity, each.key[0]): each for each in estimates}
     ratio = by["observed to expected", "held out"]
-    assert ratio.flags or ratio.lower < 1.3  # events of those held out count in units of the bound
+    assert not ratio.flags  # though in units of the bound there would be too few events
+    assert ratio.lower < 1 < ratio.upper < 2 * ratio.lower
+    assert 0.5 < by["concordance", "held out"].value < 0.8
+
+
+@pytest.mark.parametrize(("most", "cut"), [(1_000, 8), (5, 5)])
+def test_events_of_those_held_out_are_cut_seven_deviations_above_their_mean_or_at_the_bound(
+    most, cut
+):
+    """0.8 events on average, of a standard deviation that is one in whole numbers."""
+    spec = replace(AUTO, hold_out=Fraction(3, 10), expect_share=Fraction(8, 10 * most))
+    asked = [Ask(statistic=replace(spec, method=HazardFit.WIDE))]
+    plan = make_plan(asked, study=Study(id="s"), dataset=world(most=most), nano=10**11)
+    (measurement,) = plan.measurements
+    rng, asks = np.random.default_rng(5), []
+    people = counted(20_000, rng, most=most)
+    people["visits"] = np.minimum(rng.poisson(0.8, 20_000), most)
+    columns = columns_of(people, aggregate=measurement.aggregate)
+    columns["fold"] = rng.integers(0, 1000, 20_000)
+    asked_in_turn(measurement.aggregate, columns, to=plan.dataset, rho=100, rng=rng, asks=asks)
+    assert asks[-1].most == cut
 
 
 def test_too_few_patients_for_any_counts_are_told_so():
