@@ -57,7 +57,7 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
     total = total_of(release.noisy, statistic)
     if total is not None and cells[0].key:
         of = "once" if total.once else "often"
-        parts.append(words.say(f"chart.total.{of}", total=total_text(total)))
+        parts.append(words.say(f"chart.total.{of}", total=total_text(total, words=words)))
     subtitle = words.say("chart.joint").join(parts)
     return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
 
@@ -87,7 +87,8 @@ def _subject(release: "Release", statistic: Statistic, *, words: Words) -> Subje
 
 def _intervals(subject: Subject) -> str:
     """Return what the intervals are, in the usual words."""
-    words, first = subject.words, subject.cells[0]
+    words = subject.words
+    first = next((cell for cell in subject.cells if cell.outer is not None), subject.cells[0])
     level = percent(first.level)
     if first.inner is not None:
         return words.say("chart.two-intervals", level=level)
