@@ -185,11 +185,11 @@ def opening(label: str) -> str:
     return label[:1].upper() + label[1:] if first[1:].islower() and first[1:].isascii() else label
 
 
-def plain_number(value: float) -> str:
+def declared_number(value: float) -> str:
     """Return a declared number as it was written, with a true minus sign.
 
     Example:
-        >>> plain_number(-3.0), plain_number(0.25)
+        >>> declared_number(-3.0), declared_number(0.25)
         ('−3', '0.25')
     """
     return f"{value:.12g}".replace("-", MINUS)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic as it stands alone: with what a bound may cut below it."""
     words = words.on(statistic)
-    found, cells = layout(release, statistic, words=words), readable_cells(release.of(statistic))
+    found, cells = (
+        table_layout(release, statistic, words=words),
+        readable_cells(release.of(statistic)),
+    )
     cut = cut_text(statistic, plan=release.plan, cells=cells, words=words)
     return replace(found, notes=(*found.notes, *cut))
 
 
-def layout(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
+def table_layout(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic, in the layout that readers of its kind expect."""
     words = words.on(statistic)
     own, cells = kind_of(statistic).table, readable_cells(release.of(statistic))

@@ -14,7 +14,7 @@ from confide.drawing.shown import Shown
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.release.certificate.parts import DataPart, IssuerPart, SoftwarePart
-from confide.report.pages.layouts import layout
+from confide.report.pages.layouts import table_layout
 from confide.report.pages.table import html_table
 from confide.report.wording.bounds_told import sentences_once, told_once
 from confide.report.wording.methods import fact_texts
@@ -107,7 +107,7 @@ def table_part(
     cells = cells_of(release.of(statistic))
     if not cells:
         return Html()
-    table = layout(release, statistic, words=words)
+    table = table_layout(release, statistic, words=words)
     told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
     if told and kind_of(statistic).table is None:
         return Html()  # the headline says it

@@ -15,7 +15,7 @@ from confide.drawing.asking import Asking
 from confide.drawing.columns_read import tables_read
 from confide.drawing.conditions import label, value_text
 from confide.drawing.grid import Grid, error_at, grid_of, moved_text
-from confide.drawing.numbers import clean, plain_number
+from confide.drawing.numbers import clean, declared_number
 from confide.drawing.population import made_of, present_in, read_by
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -25,7 +25,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.report.wording.bounds_told import THIS, Bound, told_of
+from confide.report.wording.bounds_told import THIS, BoundSaid, sentences_of
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.degrees import DegreeBounds, How
 from confide.tables.aggregates.shapes import Sums
@@ -62,18 +62,18 @@ class _Use:
 
 def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return the sentences of one statistic."""
-    return told_of(bounds_of(statistic, plan=plan, words=words), words=words)
+    return sentences_of(bounds_of(statistic, plan=plan, words=words), words=words)
 
 
-def bounds_of(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[Bound, ...]:
+def bounds_of(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[BoundSaid, ...]:
     """Return what is said of one statistic, with the columns that each sentence is about."""
     measurements = plan.of(statistic.id)
     relation = measurements[0].aggregate.relation
-    sentences = [Bound(said=kept_text(measurements[0].aggregate.bounds, words=words))]
+    sentences = [BoundSaid(said=kept_text(measurements[0].aggregate.bounds, words=words))]
     if plan.dataset.keeps_one_row(relation.table) and relation.where != Everything():
-        sentences.append(Bound(said=words.say("bounded.before")))
+        sentences.append(BoundSaid(said=words.say("bounded.before")))
     for name in tables_read(measurements, dataset=plan.dataset):
-        sentences += map(Bound.plain, _rows_of(plan.dataset.table(name), words=words))
+        sentences += map(BoundSaid.plain, _rows_of(plan.dataset.table(name), words=words))
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
@@ -84,11 +84,11 @@ def bounds_of(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[Bound,
             case _:
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
-    sentences += map(Bound.plain, made_of(used, dataset=plan.dataset, words=words))
+    sentences += map(BoundSaid.plain, made_of(used, dataset=plan.dataset, words=words))
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
-    sentences += map(Bound.plain, dict.fromkeys(noises))  # equal questions are told once
+    sentences += map(BoundSaid.plain, dict.fromkeys(noises))  # equal questions are told once
     asking = Asking(dataset=plan.dataset, words=words)
-    return (*sentences, *map(Bound.plain, kind_of(statistic).bounded(statistic, asking)))
+    return (*sentences, *map(BoundSaid.plain, kind_of(statistic).bounded(statistic, asking)))
 
 
 def _rows_of(table: Table, *, words: Words) -> list[str]:
@@ -160,13 +160,13 @@ def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(held))
 
 
-def _column(column: Column, *, role: _Role, words: Words) -> list[Bound]:
+def _column(column: Column, *, role: _Role, words: Words) -> list[BoundSaid]:
     name = THIS
     source = clean(column.because, most=200) or words.say("bounded.no-source")
     match column.kind:
         case Kind.TEXT:
             said = words.say("bounded.text", column=name)
-            return [Bound(said=said, column=words.named(column.name), joint="and")]
+            return [BoundSaid(said=said, column=words.named(column.name), joint="and")]
         case Kind.CATEGORY:
             count = len(column.keys)
             sentence = words.say_count("bounded.keys", count, column=name, source=source)
@@ -176,9 +176,9 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[Bound]:
             sentence = words.say("bounded.dates", column=name, lower=low, upper=high, source=source)
         case Kind.NUMBER:
             of = column.domain()
-            lower, upper = (plain_number(of.physical(end)) for end in (of.lower, of.upper))
+            lower, upper = (declared_number(of.physical(end)) for end in (of.lower, of.upper))
             outside = f"bounded.outside.{column.outside.value}"
-            step = clean(words.amount(plain_number(float(column.scale)), column.unit))
+            step = clean(words.amount(declared_number(float(column.scale)), column.unit))
             sentence = words.say(
                 "bounded.clip",
                 column=name,
@@ -190,8 +190,8 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[Bound]:
             assert_never(column.kind)
     named = words.named(column.name)
     return [
-        Bound(said=sentence, column=named, joint="and"),
-        Bound(said=_nulls(column, role=role, words=words), column=named, joint="or"),
+        BoundSaid(said=sentence, column=named, joint="and"),
+        BoundSaid(said=_nulls(column, role=role, words=words), column=named, joint="or"),
     ]
 
 

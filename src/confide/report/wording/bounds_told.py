@@ -19,7 +19,7 @@ _MOST, _FIRST = 8, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class BoundSaid:
     """A sentence, and the column that it is about.
 
     Attributes:
@@ -38,12 +38,12 @@ class Bound:
         return cls(said=said)
 
 
-def told_of(bounds: Iterable[Bound], *, words: Words) -> tuple[str, ...]:
+def sentences_of(bounds: Iterable[BoundSaid], *, words: Words) -> tuple[str, ...]:
     """Return the sentences of one question."""
     return tuple(text for text, _ in _merged([tuple(bounds)], words=words))
 
 
-def told_once(of: Sequence[Sequence[Bound]], *, words: Words) -> Sequence[Html]:
+def told_once(of: Sequence[Sequence[BoundSaid]], *, words: Words) -> Sequence[Html]:
     """Return each sentence once, as items of a list, with the questions that it is about.
 
     Args:
@@ -60,10 +60,10 @@ def told_once(of: Sequence[Sequence[Bound]], *, words: Words) -> Sequence[Html]:
 
 
 def _merged(
-    of: Sequence[Sequence[Bound]], *, words: Words
+    of: Sequence[Sequence[BoundSaid]], *, words: Words
 ) -> Iterable[tuple[str, tuple[int, ...]]]:
     """Yield each sentence with its questions; columns of which the same is true share one."""
-    asked: dict[Bound, dict[int, None]] = {}
+    asked: dict[BoundSaid, dict[int, None]] = {}
     for place, bounds in enumerate(of, start=1):
         for bound in bounds:
             asked.setdefault(bound, {})[place] = None
@@ -90,4 +90,4 @@ def _filled(said: str, names: Sequence[str], *, joint: str, words: Words) -> str
 
 def sentences_once(of: Sequence[Sequence[str]], *, words: Words) -> Sequence[Html]:
     """Return each sentence once, as items of a list, with the questions that it is about."""
-    return told_once([[Bound(said=said) for said in each] for each in of], words=words)
+    return told_once([[BoundSaid(said=said) for said in each] for each in of], words=words)

@@ -23,7 +23,7 @@ from confide.tables.conditions.unknown import beyond
 from confide.tables.expression import BinOf
 from confide.tables.schema import Dataset
 
-Rows: TypeAlias = tuple[object, ...]
+CountedRows: TypeAlias = tuple[object, ...]
 """What decides which rows a measurement counts."""
 
 
@@ -111,11 +111,11 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
     return replace(total, value=round(mean), deviation=1 / math.sqrt(sum(weights)))
 
 
-def _least(noisy: NoisyAggregates, statistic: Statistic) -> tuple[Total, Rows] | None:
+def _least(noisy: NoisyAggregates, statistic: Statistic) -> tuple[Total, CountedRows] | None:
     """Return the least noisy total of a statistic by itself, and of which rows it is."""
     if kind_of(statistic).own_total:
         return None
-    found: list[tuple[Total, Rows]] = []
+    found: list[tuple[Total, CountedRows]] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:
@@ -128,7 +128,7 @@ def _least(noisy: NoisyAggregates, statistic: Statistic) -> tuple[Total, Rows] |
     return min(found, key=lambda each: each[0].deviation, default=None)
 
 
-def _rows(measurement: Measurement, *, dataset: Dataset) -> Rows:
+def _rows(measurement: Measurement, *, dataset: Dataset) -> CountedRows:
     """Return what decides which rows are counted: equal only where these are the same."""
     aggregate = measurement.aggregate
     read = frozenset(

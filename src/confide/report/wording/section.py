@@ -23,7 +23,7 @@ from confide.plans.soundness.cuts import cutting
 from confide.privacy.amount import Amount
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.report.wording.bounding import bounds_of, kept_text
-from confide.report.wording.bounds_told import Bound, told_of
+from confide.report.wording.bounds_told import BoundSaid, sentences_of
 from confide.report.wording.cut import cut_text
 from confide.report.wording.describe import title_of
 from confide.report.wording.odds_words import shown_at
@@ -35,6 +35,8 @@ from confide.tables.survey_weight import weight_of
 if TYPE_CHECKING:
     from confide.report.release import Release
 
+
+_EVEN = 0.5
 
 _NO_WARNING = (NOT_REACHED, UNSCORED)
 """Flags that say what a number is, and nothing that speaks against it."""
@@ -65,7 +67,7 @@ class StatisticSection:
     fit: tuple[str, ...]
     unfit: tuple[str, ...]
     bounded: tuple[str, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[BoundSaid, ...]
     share: Fraction
     alone: str
     flags: tuple[str, ...]
@@ -98,7 +100,7 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
             *_noise_only(cells, words=words),
             *words.each(f"unfit.{kind.name}", **kind.unfit(statistic, cells, words)),
         ),
-        bounded=told_of(bounds, words=words),
+        bounded=sentences_of(bounds, words=words),
         bounds=bounds,
         share=_share(statistic, plan=plan),
         alone=epsilon_text(_alone(statistic, plan=plan).epsilon),
@@ -123,7 +125,7 @@ def _chance(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
             lead=even_lead(each.mechanism, grid=grid_of(each, dataset=plan.dataset), words=words),
         )
         for each in plan.of(statistic.id)
-        if isinstance(each.mechanism, SetSelection | Peeling)
+        if isinstance(each.mechanism, SetSelection | Peeling) and each.mechanism.lead(_EVEN) > 0
     )
 
 

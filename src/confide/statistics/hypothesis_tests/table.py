@@ -1,6 +1,7 @@
 """The table of a χ² test for readers: a row a group, a column a label, in per cent of the row."""
 
 import itertools
+from collections.abc import Sequence
 
 from confide.drawing.asking import Asking, by_names
 from confide.drawing.cells import Cell, key_part, span_text
@@ -15,7 +16,7 @@ _MOST_COLUMNS = 5
 """Labels that stand beside one another; more stand below one another."""
 
 
-def independence_table(statistic: ChiSquaredTest, cells: tuple[Cell, ...], asking: Asking) -> Shown:
+def independence_table(statistic: ChiSquaredTest, cells: Sequence[Cell], asking: Asking) -> Shown:
     """Return the share of each label within each group, and what the test says below."""
     words = asking.words
     shares = {cell.key: cell for cell in cells if cell.quantity == "share"}
@@ -52,7 +53,7 @@ def _share(cell: Cell, *, places: int, words: Words) -> str:
     return f"{told}*" if cell.flags else told
 
 
-def _notes(cells: tuple[Cell, ...], *, flagged: bool, words: Words) -> tuple[str, ...]:
+def _notes(cells: Sequence[Cell], *, flagged: bool, words: Words) -> tuple[str, ...]:
     """Return what the numbers are, the test, and what a star is."""
     by = {cell.quantity: cell for cell in cells if cell.quantity not in ("share", "departure")}
     notes = [words.say("table.of-rows")]
