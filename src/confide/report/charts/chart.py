@@ -31,6 +31,9 @@ from confide.report.wording.describe import (
 )
 from confide.statistics.registry import kind_of
 
+_LETTERS = 94
+"""Of a subtitle on one line."""
+
 if TYPE_CHECKING:
     from confide.report.release import Release
 
@@ -58,7 +61,9 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
     if total is not None and cells[0].key:
         of = "once" if total.once else "often"
         parts.append(words.say(f"chart.total.{of}", total=total_text(total, words=words)))
-    subtitle = words.say("chart.joint").join(parts)
+    subtitle: str | list[str] = words.say("chart.joint").join(parts)
+    if len(subtitle) > _LETTERS:
+        subtitle = parts  # on one line it would widen the figure, and print would shrink it
     return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
 
 

@@ -111,7 +111,7 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     named = [cell for cell in cells if cell.value is not None]
     left_out = len(cells) - len(named)
     notes: tuple[str, ...] = ()
-    if named and left_out > FEW_WITHHELD:
+    if named and not several and left_out > FEW_WITHHELD:
         count = f"{len(cells):,}"
         notes, cells = (words.say_count("chart.withheld", left_out, cells=count),), named
     head = [opening(name) for name in itertools.compress(groups, used)]

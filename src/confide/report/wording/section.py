@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from confide.drawing.asking import Asking
 from confide.drawing.cells import Cell, readable_cells
 from confide.drawing.charts.choice import even_lead
 from confide.drawing.grid import grid_of
@@ -83,13 +84,14 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
     plan, kind, words = release.plan, kind_of(statistic), words.on(statistic)
     cells = readable_cells(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag not in _NO_WARNING)
+    asking = Asking(dataset=plan.dataset, words=words)
     bounds = bounds_of(statistic, plan=plan, words=words)
     said = {flag for each in release.of(statistic) for flag in each.flags}
     flags |= dict.fromkeys(flag for flag in (*PATIENTS_LEFT_OUT, POINT_ONLY) if flag in said)
     return StatisticSection(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        finding=headline(cells, kind=kind, words=words),
+        finding=headline(kind.told(statistic, cells, asking), kind=kind, words=words),
         caveats=(
             *cut_text(statistic, plan=plan, cells=cells, words=words),
             *assumed(statistic, words=words),

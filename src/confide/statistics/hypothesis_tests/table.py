@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from confide.drawing.asking import Asking, by_names
 from confide.drawing.cells import Cell, key_part, span_text
 from confide.drawing.findings import bare_text, p_text
-from confide.drawing.numbers import clean, fixed
+from confide.drawing.numbers import clean, fixed, opening
 from confide.drawing.quantities import digits
 from confide.drawing.shown import Shown
 from confide.drawing.words import Words
@@ -21,7 +21,7 @@ def independence_table(statistic: ChiSquaredTest, cells: Sequence[Cell], asking:
     words = asking.words
     shares = {cell.key: cell for cell in cells if cell.quantity == "share"}
     groups, labels = (tuple(dict.fromkeys(names)) for names in zip(*shares, strict=True))
-    names = by_names(statistic, asking)
+    names = tuple(map(opening, by_names(statistic, asking)))
     places = digits(tuple(shares.values()), words=words)
     told = {key: _share(cell, places=places, words=words) for key, cell in shares.items()}
     shown = [key_part(label, words=words) for label in labels]
