@@ -568,7 +568,9 @@ def noisy_of(plan: Plan, *, answers: Mapping[str, Noisy] | None = None) -> Noisy
     return NoisyAggregates(
         plan=plan,
         values=tuple(
-            given.get(f"{m.statistic}/{m.name}", made_up_answer(m, dataset=plan.dataset))
+            given[name]
+            if (name := f"{m.statistic}/{m.name}") in given
+            else made_up_answer(m, dataset=plan.dataset)
             for m in plan.measurements
         ),
     )

@@ -1,39 +1,17 @@
 """The example studies can be planned by anybody: nothing of them is in the data."""
 
 import re
-import runpy
 import shutil
-import sqlite3
 
 import pytest
 
 from confide.files.study import read_study
-from pages import ROOT
-
-EXAMPLES = ROOT / "examples"
-NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/study.yaml"))
-
-
-def place_tracts(folder):
-    """Make a tiny map of spData's form and let the example's own script read it."""
-    (folder / "data").mkdir()
-    rows = [("36007000100", 3540.0, 3.08), ("36011990100", 820.0, 0.2), ("36067000100", 95.0, 1.7)]
-    with sqlite3.connect(folder / "data" / "NY8_bna_utm18.gpkg") as file:
-        file.execute("CREATE TABLE sf_bna2_utm18 (AREAKEY TEXT, POP8 REAL, TRACTCAS REAL)")
-        file.executemany("INSERT INTO sf_bna2_utm18 VALUES (?, ?, ?)", rows)
-    file.close()
-    runpy.run_path(str(folder / "place.py"))
+from told_reports import EXAMPLES, NAMES, place_tracts, planned
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_is_planned_without_data(name, tmp_path):
-    folder = tmp_path / name
-    shutil.copytree(
-        EXAMPLES / name, folder, ignore=shutil.ignore_patterns("data", "out", ".confide")
-    )
-    if name == "ny8":
-        place_tracts(folder)
-    plan = read_study(folder / "study.yaml").plan()
+    plan = read_study(planned(name, into=tmp_path)).plan()
     assert plan.measurements
     assert all(statistic.title for statistic in plan.statistics)
 

@@ -22,6 +22,9 @@ _JOINTS = re.compile(r"( vs |: )")
 """What stands between two labels in a key of a comparison."""
 
 
+FEW_WITHHELD = 5
+"""Cells without a number that are named one by one; of more it is said how many there are."""
+
 PERCENT, POINTS = "per 100", "percentage points"
 _SHARES = ("share", "weighted share")
 _MADE_OF_SHARES = ("difference", "slope", "departure")
@@ -213,9 +216,13 @@ def largest(
     cells: Sequence[Cell], *, most: int, words: Words
 ) -> tuple[Sequence[Cell], tuple[str, ...]]:
     """Return the cells with the largest values, and a note if there are more than ``most``."""
+    known = [cell for cell in cells if cell.value is not None]
+    withheld = len(cells) - len(known)
+    hidden = (words.say_count("chart.withheld", withheld, cells=f"{len(cells):,}"),)
+    if len(known) <= most and withheld > FEW_WITHHELD:
+        return sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key)), hidden
     if len(cells) <= most:
         return cells, ()
-    known = [cell for cell in cells if cell.value is not None]
     chosen = sorted(known, key=lambda cell: (-(cell.value or 0.0), cell.key))[:most]
     note = words.say("chart.largest", shown=str(len(chosen)), cells=f"{len(cells):,}")
-    return chosen, (note,)
+    return chosen, (note, *(hidden if withheld else ()))

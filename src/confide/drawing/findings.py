@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from confide.drawing.cells import Cell, interval_text, key_text
-from confide.drawing.numbers import fixed, significant
+from confide.drawing.cells import Cell, interval_text, key_part, key_text
+from confide.drawing.headlines import extremes
+from confide.drawing.numbers import fixed, opening, significant
 from confide.drawing.quantities import digits
 from confide.drawing.words import Words
 from confide.plans.estimates import PREDICTS_ONLY
@@ -54,6 +55,29 @@ def test_headline(cells: Sequence[Cell], words: Words) -> str:
     if not said:
         return words.say("headline.test-bare", **parts)
     return words.say("headline.test-found", effect=said, **parts)
+
+
+def independence_headline(cells: Sequence[Cell], words: Words) -> str:
+    """Return the label whose share differs most from group to group, and what the test says."""
+    test = [cell for cell in cells if cell.quantity != "share"]
+    said = test_headline(test, words)
+    by_label: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.quantity == "share" and cell.value is not None and not cell.flags:
+            by_label.setdefault(cell.key[1], []).append(cell)
+    apart = [(_reach(shares), shares) for shares in by_label.values() if len(shares) > 1]
+    if not apart:
+        return said
+    _, widest = max(apart, key=lambda each: each[0])
+    groups = [replace(cell, key=cell.key[:1]) for cell in widest]
+    label = key_part(widest[0].key[1], words=words)
+    parts = {"label": label, **extremes(groups, words=words)}
+    return f"{words.say('headline.shares', **parts)} {opening(said)}"
+
+
+def _reach(shares: Sequence[Cell]) -> float:
+    values = [cell.value or 0.0 for cell in shares]
+    return max(values) - min(values)
 
 
 def _verdict(p: float, *, words: Words) -> str:

@@ -67,7 +67,7 @@ def _told(main: Sequence[Cell], key: str, *, words: Words, **more: str) -> str:
     elif alike := _alike(cells, words=words):
         said = words.say(f"{key}-alike", **alike, **more)
     else:
-        said = words.say(key, **_ends(cells, words=words), **more)
+        said = words.say(key, **extremes(cells, words=words), **more)
     return " ".join((said, *aside([cell for cell in main if cell.flags], words=words)))
 
 
@@ -101,7 +101,7 @@ def _alike(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     }
 
 
-def _ends(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
+def extremes(cells: Sequence[Cell], *, words: Words) -> dict[str, str]:
     """Return the lowest and the highest number, each with its group and its interval."""
     decimals = digits(cells, words=words)
     parts = {"level": percent(cells[0].level)}

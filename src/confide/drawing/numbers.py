@@ -174,6 +174,27 @@ def in_sentence(label: str) -> str:
     return label[:1].lower() + label[1:] if first[1:].islower() else label
 
 
+def opening(label: str) -> str:
+    """Return a label at the beginning of a sentence, unless its letters are those of a symbol.
+
+    Example:
+        >>> opening("follow-up"), opening("pH"), opening("x2")
+        ('Follow-up', 'pH', 'x2')
+    """
+    first = label.partition(" ")[0].rstrip(",")
+    return label[:1].upper() + label[1:] if first[1:].islower() and first[1:].isascii() else label
+
+
+def declared_number(value: float) -> str:
+    """Return a declared number as it was written, with a true minus sign.
+
+    Example:
+        >>> declared_number(-3.0), declared_number(0.25)
+        ('−3', '0.25')
+    """
+    return f"{value:.12g}".replace("-", MINUS)
+
+
 def _is_unsafe(character: str) -> bool:
     # Joiners shape Persian and Indic words; other format characters can reorder or hide text.
     # XML cannot hold noncharacters such as U+FFFE, and what draws figures ends the process at them.

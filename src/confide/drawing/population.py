@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from confide.drawing.conditions import condition_text, expression_text, label, value_text
-from confide.drawing.numbers import in_sentence, ranged
+from confide.drawing.numbers import in_sentence, opening, ranged
 from confide.drawing.words import Words
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.tables.conditions.unknown import beyond, can_be_unknown
@@ -31,6 +31,8 @@ from confide.tables.schema import Dataset
 
 _MOST_BINS = 12
 _MOST_NAMES = 20
+_TWO_BINS, _MOST_CUTS = 3, 3
+"""Edges of two bins, and how many such pairs of one number are told one by one."""
 
 
 def about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -93,9 +95,30 @@ def read_by(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
 def made_of(expressions: Sequence[Expression], *, dataset: Dataset, words: Words) -> list[str]:
     """Return a sentence a bin and a per-patient value among the expressions, in order of use."""
     said: dict[str, None] = {}
+    cuts: dict[Expression, list[BinOf]] = {}
     for expression in expressions:
-        said |= dict.fromkeys(_made_of(expression, dataset=dataset, words=words))
+        if isinstance(expression, BinOf) and len(expression.edges) == _TWO_BINS:
+            cuts.setdefault(expression.of, []).append(expression)
+    many = {of: parts for of, parts in cuts.items() if len(parts) > _MOST_CUTS}
+    for expression in expressions:
+        if isinstance(expression, BinOf) and expression in many.get(expression.of, ()):
+            told = [_cut_text(expression.of, many[expression.of], dataset=dataset, words=words)]
+        else:
+            told = list(_made_of(expression, dataset=dataset, words=words))
+        said |= dict.fromkeys(told)
     return list(said)
+
+
+def _cut_text(of: Expression, cuts: Sequence[BinOf], *, dataset: Dataset, words: Words) -> str:
+    """Return one sentence on a number that is cut in two at many points."""
+    known = domain(of, dataset=dataset)
+    times = [f"{known.physical(cut.edges[1]):.12g}" for cut in cuts]
+    return words.say(
+        "made.cuts",
+        of=opening(expression_text(of, dataset=dataset, words=words)),
+        count=f"{len(cuts):,}",
+        times=words.listed([*times[:2], "…", times[-1]]),
+    )
 
 
 def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Iterator[str]:
@@ -111,9 +134,9 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
                 "rest": words.say("made.rest") if beyond(expression, dataset=dataset) else "",
             }
             yield (
-                words.say("made.own-bins", **parts)
+                words.say("made.own-bins", **parts | {"of": opening(of)})
                 if name == of
-                else words.say("made.bins", name=name, **parts)
+                else words.say("made.bins", name=opening(name), **parts | {"of": in_sentence(of)})
             )
             yield from _made_of(inner, dataset=dataset, words=words)
         case PartOf(of=inner) | OrMissing(of=inner):

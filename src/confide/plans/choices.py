@@ -19,6 +19,9 @@ from confide.plans.plan import Noisy
 NAME = "choice"
 """Name of the one question of a statistic that chooses."""
 
+UNSCORED = "score not published"
+"""Flag of everything that is chosen: a choice says which, not how good."""
+
 
 def chosen(
     noisy: Mapping[str, Noisy],
@@ -47,7 +50,7 @@ def chosen(
             level=float(level),
             covers=Covers.NOISE,
             unit="1",
-            flags=("score not published",),
+            flags=(UNSCORED,),
         )
         for place in places
     )

@@ -33,6 +33,9 @@ Parts: TypeAlias = Callable[[Any, Sequence[Cell], Words], Mapping[str, str]]
 Tabled: TypeAlias = Callable[[Any, Sequence[Cell], Asking], Shown]
 """A table for readers, of a statistic and its cells."""
 
+Relabelled: TypeAlias = Callable[[Any, Sequence[Cell], Asking], Sequence[Cell]]
+"""Cells of a statistic under labels that people read more easily."""
+
 Bounded: TypeAlias = Callable[[Any, Asking], Sequence[str]]
 """Sentences on how contributions are bounded that no other kind says."""
 
@@ -41,6 +44,12 @@ def nothing_more(statistic: Any, asking: Asking) -> Sequence[str]:
     """Return no sentence: what all kinds say is all."""
     del statistic, asking
     return ()
+
+
+def as_published(statistic: Any, cells: Sequence[Cell], asking: Asking) -> Sequence[Cell]:
+    """Return the cells with the labels that were published."""
+    del statistic, asking
+    return cells
 
 
 def every_cell(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -74,6 +83,7 @@ class Kind:
         titled_with_condition: Whether the title names the condition already.
         groups: The names of its groups.
         axis: The title of an axis of its values.
+        told: The cells with labels as sentences tell them.
         headline: Its main number.
         nothing: Key of the sentence that stands in place of a headline of no numbers.
         assumes: Key of the sentence on what its intervals take for granted of the data; "" where
@@ -104,6 +114,7 @@ class Kind:
     titled_with_condition: bool = False
     groups: Groups = by_names
     axis: Axis = column_axis
+    told: Relabelled = as_published
     headline: Headline = main_range
     nothing: str = "headline.none"
     assumes: str = ""

@@ -13,6 +13,7 @@ from confide.plans.estimates import CUT as FLAG
 from confide.plans.soundness.cuts import may_cut
 from confide.release.certificate.cuts import LIMITED
 from confide.release.verify.verify import read_certificate, verify
+from confide.report.load import load
 from confide.rows.engines.duckdb import open_engine
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Ones
@@ -95,6 +96,7 @@ def told_of(released, *, names=(*CUT, *WHOLE), field="left-out", phrase=LEFT_OUT
     """For each statistic, whether headline, table, certificate, screen and forecast tell of a
     cut."""
     clinic, out = released
+    alone = load(out)  # its tables may stand without the page
     page = (out / "report.html").read_text("utf-8")
     sections = re.split(r'<section aria-labelledby="s\d+">', page)[1:]
     certificate = json.loads((out / "certificate.json").read_text())
@@ -108,7 +110,7 @@ def told_of(released, *, names=(*CUT, *WHOLE), field="left-out", phrase=LEFT_OUT
     found = {}
     for name, part, line in zip(names, sections, lines, strict=False):
         headline = re.search(r'class="headline">(.*?)</p>', part, re.DOTALL)[1]
-        notes = re.findall(r'class="note">(.*?)</p>', part, re.DOTALL)
+        notes = alone.table(name).notes
         found[name] = {
             "headline": phrase in headline,
             "table": any(phrase in note for note in notes),

@@ -113,7 +113,7 @@ def test_a_value_that_cannot_be_unknown_leaves_nobody_out(words):
 def test_values_of_patients_and_bins_are_told_with_what_bounds_them(words):
     _, said = told(Histogram(id="wait", table="person", by=("wait_band",), where=ANY_ER), words)
     text = "\n".join(said.bounded)
-    assert "wait band is wait in the bins 0–29 and 30–90; a value in none" in text
+    assert "Wait band is wait in the bins 0–29 and 30–90; a value in none" in text
     assert "days from first visit to last visit; values outside 0 to 365 count as 0 or 365" in text
     assert "first visit is the start of a patient's first record by start, of the records" in text
     assert "last record by start, before first visit, of the records of visit where days" in text
@@ -277,7 +277,7 @@ def test_the_page_names_the_ledger_entry_and_what_verify_covers(html):
 def test_bins_of_a_distribution_are_told_by_their_value(words):
     statistic = Quantiles(id="a", table="person", column="age", bins=3)
     _, said = told(statistic, words)
-    assert "age is counted in the bins 20, 21–79 and 80." in said.bounded
+    assert "Age is counted in the bins 20, 21–79 and 80." in said.bounded
 
 
 def test_a_title_that_asks_needs_no_full_stop(words):

@@ -43,11 +43,19 @@ def show(
 def _findings(findings: "Sequence[Finding]", *, title: str, loss: str) -> None:
     say(title, style="bold")
     say(loss)
+    say("")
     for each in findings:
-        say("")
         id_ = f" ({each.id})"  # which a title that another question has too ends with
         say(f"{each.title.removesuffix(id_)}{id_}")
         say(f"  {each.sentence}" + ("  Read it with its flags: --only." if each.flagged else ""))
+    about: dict[str, list[str]] = {}
+    for each in findings:
+        for caveat in each.caveats:
+            about.setdefault(caveat, []).append(each.id)
+    if about:
+        say("")
+    for caveat, ids in about.items():
+        say(f"{caveat} ({', '.join(ids)})")
 
 
 def _tables(tables: "Sequence[ShownTable]") -> None:

@@ -1,15 +1,17 @@
-"""The figure of a choice: how far a candidate had to lead for which chance to be chosen.
+"""The figure of a choice: who was chosen of all candidates, and how far one had to lead for that.
 
-Nothing about the candidates but their names is published, so the figure shows the law that chose.
+Nothing about the candidates but the names of the chosen is published: above they stand among the
+others, in the order of the study, and below is the law that chose.
 
-*Privacy:* drawn from the plan alone.
+*Privacy:* drawn from the plan and the names that were published.
 """
 
 import math
 
-from confide.drawing.charts.style import INK, MAIN, MUTED, WIDTH
+from confide.drawing.cells import labels_of
+from confide.drawing.charts.style import INK, MAIN, MUTED, WIDTH, room_for
 from confide.drawing.charts.subject import Drawn, Subject
-from confide.drawing.charts.vega import datum, field, mark
+from confide.drawing.charts.vega import Chart, below, datum, field, mark
 from confide.drawing.grid import Grid, grid_of
 from confide.drawing.numbers import clean, percent, significant
 from confide.drawing.words import Words
@@ -24,10 +26,14 @@ _POINTS = 120
 _HEIGHT = 200
 _MARKED = (0.5, 0.95)
 _MOST_NAMES = 6
+_MOST_CANDIDATES, _LINE, _GAP = 120, 17, 10
+"""Candidates that are drawn by name; pixels of a line of them, and between two columns."""
 
 
 def draw(subject: Subject) -> Drawn:
-    """Return the least chance of being chosen by the lead over all others but k − 1.
+    """Return the chosen among the candidates, and the least chance of being chosen by the lead.
+
+    The lead is over all others but k − 1 of k that are chosen.
 
     Raises:
         UnsupportedError: If the statistic chooses nothing.
@@ -60,9 +66,51 @@ def draw(subject: Subject) -> Drawn:
     points = mark("point", marks, color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
     name = mark("text", marks, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
     texts = name.encode(x=x, y=y, text=field("text:N"))
-    chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
-    even = _lead_text(step * law.lead(_MARKED[0]), unit=grid.units[0], words=words)
-    return chart, (words.say("chart.choice-lead", lead=even), words.say("chart.choice"))
+    law_chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
+    names = _names(subject)
+    chart = law_chart if names is None else below([names, law_chart], spacing=24, own=("x", "y"))
+    return chart, (words.say("chart.choice"),)
+
+
+def _names(subject: Subject) -> Chart | None:
+    """Return all candidates in columns, the chosen in bold; None where they are too many."""
+    words = subject.words
+    keys = subject.statistic.candidates(subject.dataset)
+    if len(keys) > _MOST_CANDIDATES:
+        return None
+    labels = labels_of(keys, words=words)
+    chosen = {cell.key for cell in subject.cells}
+    named = {key: words.say("chart.is-chosen", name=label) for key, label in labels.items()}
+    wide = room_for(named.values())
+    columns = max(1, min(len(keys), WIDTH // (wide + _GAP)))
+    lines = math.ceil(len(keys) / columns)
+    rows = [
+        {
+            "text": words.say("chart.is-chosen", name=labels[key])
+            if key in chosen
+            else labels[key],
+            "chosen": key in chosen,
+            "column": place // lines,
+            "line": place % lines,
+        }
+        for place, key in enumerate(keys)
+    ]
+    x = field("column:Q", axis=None, scale={"domain": [0, columns], "nice": False})
+    y = field("line:Q", axis=None, scale={"domain": [lines - 0.5, -0.5], "nice": False})
+    marks = [
+        mark("text", [row for row in rows if row["chosen"] is bold], align="left", **look).encode(
+            x=x, y=y, text=field("text:N")
+        )
+        for bold, look in ((False, {"color": MUTED}), (True, {"color": MAIN, "fontWeight": 700}))
+    ]
+    drawn = marks[1] if len(chosen) == len(keys) else marks[0] + marks[1]
+    return drawn.properties(width=WIDTH, height=lines * _LINE)
+
+
+def even_lead(mechanism: SetSelection | Peeling, *, grid: Grid, words: Words) -> str:
+    """Return the lead with which a candidate is as likely chosen as not."""
+    at = float(grid.step) * mechanism.lead(_MARKED[0])
+    return _lead_text(at, unit=grid.units[0], words=words)
 
 
 def _lead_text(lead: float, *, unit: str, words: Words) -> str:

@@ -51,22 +51,9 @@ def compared(subject: Subject) -> Drawn:
 
 
 def shares(subject: Subject) -> Drawn:
-    """Return the share of each ordered category."""
+    """Return the share of each category, or of each label within each category."""
     chosen = [cell for cell in subject.cells if cell.quantity == "share"]
-    return _plain(chosen, title=subject.axis(subject.cells), words=subject.words), ()
-
-
-def departures(subject: Subject) -> Drawn:
-    """Return how far each cell is from independence."""
-    cells, words = subject.cells, subject.words
-    unit = subject.axis(cells)
-    chosen = [cell for cell in cells if cell.quantity == "departure" and cell.value is not None]
-    if not chosen:
-        chosen = [cell for cell in cells if cell.value is not None]
-        return _plain(chosen, title=unit, words=words), ()
-    what = quantity_text("departure", words=words)
-    title = words.say("axis.column", column=what, unit=clean(words.unit(chosen[0].unit)) or unit)
-    return null_line() + _plain(chosen, title=title, words=words), (words.say("chart.forest"),)
+    return _plain(chosen, title=subject.axis(chosen), words=subject.words), ()
 
 
 def coefficients(subject: Subject) -> Drawn:

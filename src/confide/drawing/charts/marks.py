@@ -331,7 +331,7 @@ def ridges(
     return layer(*layers).properties(width=WIDTH, height=height)
 
 
-def titled(chart: Chart, *, title: str, subtitle: str) -> Chart:
+def titled(chart: Chart, *, title: str, subtitle: str | list[str]) -> Chart:
     """Return the chart with its title and the theme; a top-level chart."""
     from confide.drawing.charts.style import theme
 

@@ -62,11 +62,8 @@ def time_axis(periods: Sequence[str], *, unit: str, most: int = _MOST) -> TimeAx
         every = max(1, -(-len(periods) // (most - 1)))
         told = {period: clean(period) for period in periods}
         return TimeAxis(names=told, ticks=list(told.values())[::every])
-    factor, span = 1.0, starts[-1] - starts[0]
-    while unit in _LARGER and span / factor >= _LEAST * _LARGER[unit][1]:
-        factor, unit = factor * _LARGER[unit][1], _LARGER[unit][0]
-        if unit == "h" and span / factor < _LEAST * 24 + 1:
-            break  # two or three days are told in hours
+    span = starts[-1] - starts[0]
+    unit, factor = larger_unit(unit, span=span)
     step = _step(span / factor, steps=_STEPS.get(unit, _ROUND), most=most)
     half = (starts[1] - starts[0]) / factor / 4 if len(starts) > 1 else 0.0
     names, ticks = {}, []
@@ -76,6 +73,21 @@ def time_axis(periods: Sequence[str], *, unit: str, most: int = _MOST) -> TimeAx
         names[period] = f"{round_one if on else start / factor:.6g}"
         ticks += [names[period]] if on else []
     return TimeAxis(names=names, ticks=ticks, unit=unit)
+
+
+def larger_unit(unit: str, *, span: float) -> tuple[str, float]:
+    """Return the unit in which people count so many of ``unit``, and how many it holds.
+
+    Example:
+        >>> larger_unit("min", span=2760), larger_unit("d", span=90)
+        (('h', 60.0), ('d', 1.0))
+    """
+    factor = 1.0
+    while unit in _LARGER and span / factor >= _LEAST * _LARGER[unit][1]:
+        factor, unit = factor * _LARGER[unit][1], _LARGER[unit][0]
+        if unit == "h" and span / factor < _LEAST * 24 + 1:
+            break  # two or three days are told in hours
+    return unit, factor
 
 
 def _step(span: float, *, steps: Sequence[float], most: int) -> float:

@@ -31,6 +31,9 @@ from confide.report.wording.describe import (
 )
 from confide.statistics.registry import kind_of
 
+_LETTERS = 94
+"""Of a subtitle on one line."""
+
 if TYPE_CHECKING:
     from confide.report.release import Release
 
@@ -57,8 +60,10 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
     total = total_of(release.noisy, statistic)
     if total is not None and cells[0].key:
         of = "once" if total.once else "often"
-        parts.append(words.say(f"chart.total.{of}", total=total_text(total)))
-    subtitle = words.say("chart.joint").join(parts)
+        parts.append(words.say(f"chart.total.{of}", total=total_text(total, words=words)))
+    subtitle: str | list[str] = words.say("chart.joint").join(parts)
+    if len(subtitle) > _LETTERS:
+        subtitle = parts  # on one line it would widen the figure, and print would shrink it
     return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
 
 
@@ -87,7 +92,8 @@ def _subject(release: "Release", statistic: Statistic, *, words: Words) -> Subje
 
 def _intervals(subject: Subject) -> str:
     """Return what the intervals are, in the usual words."""
-    words, first = subject.words, subject.cells[0]
+    words = subject.words
+    first = next((cell for cell in subject.cells if cell.outer is not None), subject.cells[0])
     level = percent(first.level)
     if first.inner is not None:
         return words.say("chart.two-intervals", level=level)

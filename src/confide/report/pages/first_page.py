@@ -3,17 +3,18 @@
 *Privacy:* a function of the release alone.
 """
 
-import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, cells_of
+from confide.drawing.cells import cells_of
 from confide.drawing.markup import Html, isolated, rows_of_texts, tag
 from confide.drawing.numbers import percent
 from confide.drawing.words import Words
 from confide.plans.estimates import Covers
+from confide.plans.plan import Statistic
 from confide.release.certificate.certificate import shown_loss
-from confide.report.pages.page_parts import caveats_part
+from confide.report.wording.bounds_told import sentences_once
+from confide.report.wording.noise_part import noise_part
 from confide.report.wording.odds_words import (
     adjacency_text,
     loss_text,
@@ -48,6 +49,7 @@ def first_page(
         words: Language.
     """
     findings = [_finding(place, said, words=words) for place, said in enumerate(sections, start=1)]
+    caveats = sentences_once([said.caveats for said in sections], words=words)
     title = words.say("page.found")
     links = [tag("li", tag("a", words.say(key), href=f"#{name}")) for name, key in APPENDIX.items()]
     appendix = words.say("page.appendix")
@@ -55,6 +57,7 @@ def first_page(
         "section",
         tag("h2", title, id="found"),
         tag("ol", findings, class_="findings"),
+        tag("ul", caveats, class_="note caveats") if caveats else "",
         tag("p", _privacy(release, words=words), class_="privacy"),
         tag("nav", tag("ul", links), aria_label=appendix),
         class_="card",
@@ -69,7 +72,7 @@ def _finding(place: int, said: StatisticSection, *, words: Words) -> Html:
     return tag(
         "li",
         tag("a", isolated(said.title), href=f"#s{place}"),
-        tag("p", isolated(said.finding), caveats_part(said), " ", warned),
+        tag("p", isolated(said.finding), " ", warned),
     )
 
 
@@ -92,49 +95,44 @@ def _whole(release: "Release", sections: Sequence[StatisticSection], *, words: W
     rows, levels = [], []
     pairs = zip(release.plan.statistics, sections, strict=True)
     for place, (statistic, said) in enumerate(pairs, start=1):
-        cells = cells_of(release.of(statistic))
-        levels += [cell.level for cell in cells]
+        levels += [cell.level for cell in cells_of(release.of(statistic))]
+        cost = (_bar(float(said.share), kind="amount"), percent(said.share))
         rows.append(
             (
                 tag("a", isolated(said.title), href=f"#s{place}"),
-                tag(
-                    "span",
-                    _bar(float(said.share), kind="amount"),
-                    percent(said.share),
-                    class_="bar",
-                ),
+                tag("span", *cost, class_="bar"),
                 said.alone,
-                _noise(cells, words=words),
+                _noise(release, statistic, words=words),
             )
         )
     head = [words.say(f"head.{name}") for name in ("question", "cost", "alone", "noise-part")]
     level = percent(max(levels, default=0.95))
+    key = [
+        tag("span", tag("span", class_=f"swatch {kind}"), words.say(f"page.noise-{name}"))
+        for kind, name in (("before", "is"), ("free", "rest"))
+    ]
     return tag(
         "section",
         tag("h2", words.say("page.whole"), id="whole"),
         rows_of_texts(head, rows, numbers=()),
+        tag("p", key, class_="key"),
         tag("p", words.say("page.whole-text", level=level), class_="note"),
         class_="whole",
         aria_labelledby="whole",
     )
 
 
-def _noise(cells: Sequence[Cell], *, words: Words) -> Html | str:
+def _noise(release: "Release", statistic: Statistic, *, words: Words) -> Html | str:
     """Return which part of the width of the intervals is noise, in the middle over the cells."""
-    wide = [cell for cell in cells if cell.outer is not None and cell.half_width > 0]
-    if not wide:
+    cells = [cell for cell in cells_of(release.of(statistic)) if cell.outer is not None]
+    if not cells:
         return words.say("page.noise-none")
-    if all(cell.covers is Covers.NOISE for cell in wide):
+    if all(cell.covers is Covers.NOISE for cell in cells):
         return tag("span", _bar(1.0, kind="before"), words.say("page.noise-only"), class_="bar")
-    parts = [
-        min(1.0, (cell.inner[1] - cell.inner[0]) / (2 * cell.half_width))
-        for cell in wide
-        if cell.inner is not None
-    ]
-    if not parts:
-        return words.say("page.noise-untold")
-    middle = statistics.median(parts)
-    return tag("span", _bar(middle, kind="before"), percent(middle, decimals=0), class_="bar")
+    part = noise_part(release, statistic)
+    if part is None:
+        return words.say("page.noise-flat")
+    return tag("span", _bar(part, kind="before"), percent(part, decimals=0), class_="bar")
 
 
 def _bar(share: float, *, kind: str) -> Html:

@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
 
 def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
+    """Return the table of a statistic as it stands alone: with what a bound may cut below it."""
+    words = words.on(statistic)
+    found, cells = (
+        table_layout(release, statistic, words=words),
+        readable_cells(release.of(statistic)),
+    )
+    cut = cut_text(statistic, plan=release.plan, cells=cells, words=words)
+    return replace(found, notes=(*found.notes, *cut))
+
+
+def table_layout(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic, in the layout that readers of its kind expect."""
     words = words.on(statistic)
     own, cells = kind_of(statistic).table, readable_cells(release.of(statistic))
     if own is None or not cells:
-        found = shown(release, statistic, words=words)
-    else:
-        found = own(statistic, cells, Asking(dataset=release.plan.dataset, words=words))
-    cut = cut_text(statistic, plan=release.plan, cells=cells, words=words)
-    return replace(found, notes=(*found.notes, *cut))
+        return shown(release, statistic, words=words)
+    return own(statistic, cells, Asking(dataset=release.plan.dataset, words=words))

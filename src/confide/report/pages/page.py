@@ -9,7 +9,7 @@ References:
     [WCAG22] W3C. Web content accessibility guidelines 2.2. 2023. https://www.w3.org/TR/WCAG22/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from confide.budget.ledger import Scope
@@ -28,9 +28,12 @@ from confide.report.pages.page_parts import (
     caveats_part,
     facts_part,
     figure_part,
+    fit_part,
     header_part,
+    own_fit,
     plain_table,
     points,
+    shared_fit,
     software_part,
     table_part,
 )
@@ -63,6 +66,7 @@ def page(
     """
     plan, form = release.plan, release.form
     sections = [section(release, statistic, words=words) for statistic in plan.statistics]
+    shared = shared_fit(sections)
     title = clean(plan.study.title or plan.study.id, most=160)
     body = tag(
         "div",
@@ -77,12 +81,14 @@ def page(
                     place=place,
                     said=said,
                     drawn=figures.get(statistic.id, ()),
+                    shared=shared,
                     words=words,
                 )
                 for place, (statistic, said) in enumerate(
                     zip(plan.statistics, sections, strict=True), start=1
                 )
             ],
+            fit_part(sections, shared, words=words),
             _guarantee(release, form.accounting, words=words),
             bounded_part(sections, words=words),
             _accounting(release, form.accounting, words=words),
@@ -143,6 +149,7 @@ def _statistic(
     place: int,
     said: StatisticSection,
     drawn: Sequence[Plate],
+    shared: Collection[str],
     words: Words,
 ) -> Html:
     name = f"s{place}"
@@ -161,12 +168,7 @@ def _statistic(
         [tag("p", flag, class_="flag") for flag in said.flags],
         figure_part(drawn, said=said, name=name, words=words),
         table_part(release, statistic, name=name, title=said.title, words=words),
-        tag(
-            "div",
-            points(words.say("fit.title"), said.fit),
-            points(words.say("unfit.title"), said.unfit),
-            class_="two",
-        ),
+        own_fit(said, shared, words=words),
         tag("p", files, class_="note"),
         aria_labelledby=name,
     )

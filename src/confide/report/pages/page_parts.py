@@ -1,6 +1,7 @@
 """Parts that pages of releases share: figure, table, lists, facts taken as public, software."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from confide.drawing.cells import Cell, cells_of
@@ -13,8 +14,9 @@ from confide.drawing.shown import Shown
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.release.certificate.parts import DataPart, IssuerPart, SoftwarePart
-from confide.report.pages.layouts import laid_out
+from confide.report.pages.layouts import table_layout
 from confide.report.pages.table import html_table
+from confide.report.wording.bounds_told import sentences_once, told_once
 from confide.report.wording.methods import fact_texts
 from confide.report.wording.section import StatisticSection
 from confide.statistics.registry import kind_of
@@ -105,7 +107,7 @@ def table_part(
     cells = cells_of(release.of(statistic))
     if not cells:
         return Html()
-    table = laid_out(release, statistic, words=words)
+    table = table_layout(release, statistic, words=words)
     told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
     if told and kind_of(statistic).table is None:
         return Html()  # the headline says it
@@ -144,18 +146,46 @@ def points(title: str, sentences: Sequence[str]) -> Html:
     return tag("div", tag("h3", title), tag("ul", items))
 
 
+def own_fit(said: StatisticSection, shared: Collection[str] = frozenset(), *, words: Words) -> Html:
+    """Return what one question is fit and not fit for, but for what is said of several below."""
+    lists = [
+        points(words.say(f"{name}.title"), own)
+        for name, sentences in (("fit", said.fit), ("unfit", said.unfit))
+        if (own := [sentence for sentence in sentences if sentence not in shared])
+    ]
+    return tag("div", lists, class_="two") if lists else Html()
+
+
+def shared_fit(sections: Sequence[StatisticSection]) -> Collection[str]:
+    """Return the sentences on what numbers are fit and not fit for that several questions share."""
+    count = Counter(sentence for said in sections for sentence in (*said.fit, *said.unfit))
+    return {sentence for sentence, times in count.items() if times > 1}
+
+
+def fit_part(
+    sections: Sequence[StatisticSection], shared: Collection[str], *, words: Words
+) -> Html:
+    """Return what several questions are fit and not fit for, each sentence once."""
+    if not shared:
+        return Html()
+    lists = []
+    for name in ("fit", "unfit"):
+        each = [[line for line in getattr(said, name) if line in shared] for said in sections]
+        items = sentences_once(each, words=words)
+        if items:
+            lists.append(tag("div", tag("h3", words.say(f"{name}.title")), tag("ul", items)))
+    return tag(
+        "section",
+        tag("h2", words.say("fit.shared"), id="fit"),
+        tag("p", words.say("bounded.numbers")),
+        tag("div", lists, class_="two"),
+        aria_labelledby="fit",
+    )
+
+
 def bounded_part(sections: Sequence[StatisticSection], *, words: Words) -> Html:
     """Return how influence was bounded: each sentence once, with the questions that it is about."""
-    of: dict[str, list[int]] = {}
-    for place, said in enumerate(sections, start=1):
-        for sentence in said.bounded:
-            of.setdefault(sentence, []).append(place)
-    items = []
-    for sentence, places in of.items():
-        whom = words.listed([str(place) for place in dict.fromkeys(places)])
-        every = len(set(places)) == len(sections)
-        about = "" if every else words.say("bounded.of", questions=whom)
-        items.append(tag("li", isolated(sentence), " ", tag("span", about, class_="note")))
+    items = told_once([said.bounds for said in sections], words=words)
     return tag(
         "section",
         tag("h2", words.say("bounded.title"), id="bounded"),

@@ -21,6 +21,7 @@ from confide.report.pages.page_parts import (
     facts_part,
     figure_part,
     header_part,
+    own_fit,
     plain_table,
     points,
     software_part,
@@ -123,12 +124,7 @@ def _statistic(
         figure_part(drawn, said=said, name=name, words=words),
         table_part(release, found.statistic, name=name, title=said.title, words=words),
         points(words.say("reuse.made"), made(found, words=words)),
-        tag(
-            "div",
-            points(words.say("fit.title"), said.fit),
-            points(words.say("unfit.title"), said.unfit),
-            class_="two",
-        ),
+        own_fit(said, words=words),
         aria_labelledby=name,
     )
 

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from confide.drawing.cells import Cell, key_part, readable_cells, span_text
+from confide.drawing.cells import FEW_WITHHELD, Cell, key_part, readable_cells, span_text
 from confide.drawing.findings import bare_text
 from confide.drawing.markup import Html, rows_of_texts, tag
-from confide.drawing.numbers import clean, fixed, percent
+from confide.drawing.numbers import clean, fixed, opening, percent
 from confide.drawing.quantities import digits, quantity_text
 from confide.drawing.shown import Shown
 from confide.drawing.words import Words
@@ -108,7 +108,13 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     level = percent(cells[0].level) if cells else ""
     inner = any(cell.inner is not None for cell in cells)
     flagged = any(cell.flags for cell in cells)
-    head = list(itertools.compress(groups, used))
+    named = [cell for cell in cells if cell.value is not None]
+    left_out = len(cells) - len(named)
+    notes: tuple[str, ...] = ()
+    if named and not several and left_out > FEW_WITHHELD:
+        count = f"{len(cells):,}"
+        notes, cells = (words.say_count("chart.withheld", left_out, cells=count),), named
+    head = [opening(name) for name in itertools.compress(groups, used)]
     head += [words.say("head.quantity")] if several else []
     labels = len(head)
     units = list(dict.fromkeys(clean(words.unit(cell.unit)) for cell in cells))
@@ -136,7 +142,9 @@ def shown(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
         row += ["; ".join(words.say(f"flag.{f}.short") for f in cell.flags)] if flagged else []
         rows.append(tuple(row))
     numbers = 2 - alone + inner
-    return Shown(head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers)
+    return Shown(
+        head=tuple(head), rows=tuple(rows), text_columns=labels, numbers=numbers, notes=notes
+    )
 
 
 def _chosen(release: "Release", statistic: Statistic, *, words: Words) -> Shown:

@@ -7,14 +7,15 @@ import enum
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import assert_never
 
 from confide.drawing.asking import Asking
 from confide.drawing.columns_read import tables_read
 from confide.drawing.conditions import label, value_text
 from confide.drawing.grid import Grid, error_at, grid_of, moved_text
-from confide.drawing.numbers import clean
+from confide.drawing.numbers import clean, declared_number
 from confide.drawing.population import made_of, present_in, read_by
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -24,6 +25,7 @@ from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
+from confide.report.wording.bounds_told import THIS, BoundSaid, sentences_of
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.degrees import DegreeBounds, How
 from confide.tables.aggregates.shapes import Sums
@@ -60,13 +62,18 @@ class _Use:
 
 def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return the sentences of one statistic."""
+    return sentences_of(bounds_of(statistic, plan=plan, words=words), words=words)
+
+
+def bounds_of(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[BoundSaid, ...]:
+    """Return what is said of one statistic, with the columns that each sentence is about."""
     measurements = plan.of(statistic.id)
     relation = measurements[0].aggregate.relation
-    sentences = [kept_text(measurements[0].aggregate.bounds, words=words)]
+    sentences = [BoundSaid(said=kept_text(measurements[0].aggregate.bounds, words=words))]
     if plan.dataset.keeps_one_row(relation.table) and relation.where != Everything():
-        sentences.append(words.say("bounded.before"))
+        sentences.append(BoundSaid(said=words.say("bounded.before")))
     for name in tables_read(measurements, dataset=plan.dataset):
-        sentences += _rows_of(plan.dataset.table(name), words=words)
+        sentences += map(BoundSaid.plain, _rows_of(plan.dataset.table(name), words=words))
     for use in _uses(measurements):
         match use.source:
             case ColumnOf():
@@ -77,11 +84,11 @@ def bounded(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...
             case _:
                 assert_never(use.source)
     used = (*read_by(measurements), *_asked(measurements))
-    sentences += made_of(used, dataset=plan.dataset, words=words)
+    sentences += map(BoundSaid.plain, made_of(used, dataset=plan.dataset, words=words))
     noises = [noise_text(m, dataset=plan.dataset, words=words) for m in measurements]
-    sentences += dict.fromkeys(noises)  # equal questions are told once
+    sentences += map(BoundSaid.plain, dict.fromkeys(noises))  # equal questions are told once
     asking = Asking(dataset=plan.dataset, words=words)
-    return (*sentences, *kind_of(statistic).bounded(statistic, asking))
+    return (*sentences, *map(BoundSaid.plain, kind_of(statistic).bounded(statistic, asking)))
 
 
 def _rows_of(table: Table, *, words: Words) -> list[str]:
@@ -153,12 +160,13 @@ def _asked(measurements: Sequence[Measurement]) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(held))
 
 
-def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
-    name = words.named(column.name)
+def _column(column: Column, *, role: _Role, words: Words) -> list[BoundSaid]:
+    name = THIS
     source = clean(column.because, most=200) or words.say("bounded.no-source")
     match column.kind:
         case Kind.TEXT:
-            return [words.say("bounded.text", column=name)]
+            said = words.say("bounded.text", column=name)
+            return [BoundSaid(said=said, column=words.named(column.name), joint="and")]
         case Kind.CATEGORY:
             count = len(column.keys)
             sentence = words.say_count("bounded.keys", count, column=name, source=source)
@@ -168,19 +176,23 @@ def _column(column: Column, *, role: _Role, words: Words) -> list[str]:
             sentence = words.say("bounded.dates", column=name, lower=low, upper=high, source=source)
         case Kind.NUMBER:
             of = column.domain()
-            lower, upper = (f"{of.physical(end):.12g}" for end in (of.lower, of.upper))
+            lower, upper = (declared_number(of.physical(end)) for end in (of.lower, of.upper))
             outside = f"bounded.outside.{column.outside.value}"
+            step = clean(words.amount(declared_number(float(column.scale)), column.unit))
             sentence = words.say(
                 "bounded.clip",
                 column=name,
                 outside=words.say(outside, lower=lower, upper=upper),
-                unit=_after_a_number(column.unit, words=words),
-                step=f"{float(column.scale):.12g}",
+                step=step,
                 source=source,
             )
         case _:
             assert_never(column.kind)
-    return [sentence, _nulls(column, role=role, words=words)]
+    named = words.named(column.name)
+    return [
+        BoundSaid(said=sentence, column=named, joint="and"),
+        BoundSaid(said=_nulls(column, role=role, words=words), column=named, joint="or"),
+    ]
 
 
 def _units(column: Column, *, table: Table, words: Words) -> list[str]:
@@ -199,13 +211,8 @@ def _units(column: Column, *, table: Table, words: Words) -> list[str]:
     ]
 
 
-def _after_a_number(unit: str, *, words: Words) -> str:
-    shown = clean(words.unit(unit))
-    return f" {shown}" if shown else ""
-
-
 def _nulls(column: Column, *, role: _Role, words: Words) -> str:
-    name = words.named(column.name)
+    name = THIS
     if column.nulls is not None:
         constant = value_text(column.nulls, of=column.domain(), words=words)
         return words.say("bounded.nulls.constant", column=name, value=constant)
@@ -221,9 +228,19 @@ def noise_text(measurement: Measurement, *, dataset: Dataset, words: Words) -> s
         entity=words.say(f"entity.{dataset.unit.entity.value}"),
         l1=moved_text(measurement, grid=grid, words=words),
         law=law_text(measurement.mechanism, grid=grid, words=words),
-        median=grid.text(error_at(measurement.mechanism, 0.5), words=words),
-        p95=grid.text(error_at(measurement.mechanism, 0.95), words=words),
+        median=_enough(measurement, 0.5, grid=grid, words=words),
+        p95=_enough(measurement, 0.95, grid=grid, words=words),
     )
+
+
+def _enough(measurement: Measurement, level: float, *, grid: Grid, words: Words) -> str:
+    """Return how far the noise may be, or the lead that is enough: of patients in whole ones."""
+    error = error_at(measurement.mechanism, level)
+    if measurement.sensitivity.reach and grid.units[:1] in (("persons",), ("rows",)):
+        return replace(grid, step=Fraction(1)).text(
+            math.ceil(float(grid.step) * error), words=words
+        )
+    return grid.text(error, words=words)
 
 
 def measured_text(measurement: Measurement, *, words: Words) -> str:
@@ -285,14 +302,23 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
                 "bounded.law-of-choice.set",
                 size=str(mechanism.size),
                 candidates=f"{mechanism.candidates:,}",
-                scale=grid.text(float(1 / mechanism.slope), words=words),
+                scale=replace(grid, step=Fraction(1)).text(
+                    _tenths(grid.step / mechanism.slope), words=words
+                ),
             )
         case Peeling():
             return words.say(
                 "bounded.law-of-choice.peeling",
                 size=str(mechanism.size),
                 candidates=f"{mechanism.candidates:,}",
-                scale=grid.text(float(1 / mechanism.slope), words=words),
+                scale=replace(grid, step=Fraction(1)).text(
+                    _tenths(grid.step / mechanism.slope), words=words
+                ),
             )
         case _:
             assert_never(mechanism)
+
+
+def _tenths(number: Fraction) -> float:
+    """Return a number to one decimal, upwards."""
+    return math.ceil(number * 10) / 10

@@ -32,14 +32,18 @@ def cut_text(
         which = "choice"
     else:
         which = "low" if all(cell.unit in COUNTS for cell in numbers) else "other"
-    return (words.say(f"cut.{which}", kept=_kept(bounds, words=words)), *stops)
+    return (
+        words.say(f"cut.{which}", kept=_kept(bounds, rows_matter=which == "other", words=words)),
+        *stops,
+    )
 
 
-def _kept(bounds: Bounds, *, words: Words) -> str:
+def _kept(bounds: Bounds, *, rows_matter: bool, words: Words) -> str:
+    """Return how much of a patient counts; where a group only counts patients, not the records."""
     match bounds:
         case RowBound(max_rows=rows) | CellBound(max_cells=1, max_rows_per_cell=rows):
             return words.say_count("bounded.kept", rows)
-        case CellBound(max_cells=cells, max_rows_per_cell=1):
+        case CellBound(max_cells=cells, max_rows_per_cell=1) if not rows_matter:
             return words.say_count("cut.groups", cells)
         case CellBound(max_cells=cells, max_rows_per_cell=rows):
             return words.say(

@@ -6,10 +6,12 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
+from typing import TypeAlias
 
 from confide.drawing.asking import Asking
 from confide.drawing.conditions import condition_text
-from confide.drawing.numbers import clean, fixed
+from confide.drawing.numbers import clean, decimals_for, fixed
 from confide.drawing.words import Words
 from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Grouped, Measurement, Plan, Statistic
@@ -17,7 +19,12 @@ from confide.release.noisy import NoisyAggregates
 from confide.statistics.registry import kind_of
 from confide.tables.aggregates.shapes import Totalled
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
+from confide.tables.conditions.unknown import beyond
+from confide.tables.expression import BinOf
 from confide.tables.schema import Dataset
+
+CountedRows: TypeAlias = tuple[object, ...]
+"""What decides which rows a measurement counts."""
 
 
 def title_of(statistic: Statistic, *, plan: Plan, words: Words) -> str:
@@ -70,18 +77,45 @@ class Total:
         deviation: Standard deviation of its noise.
         once: Whether a privacy unit is in at most one cell with one row, so that it is a number of
             units.
+        ruled: Whether a house rule rounded it.
     """
 
     value: int
     deviation: float
     once: bool
+    ruled: bool = False
 
 
 def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
-    """Return the least noisy total of a statistic's counts; None when it counts nothing."""
+    """Return the total of a statistic's counts; None when it counts nothing.
+
+    Questions that count the same rows have one total: the mean of theirs, weighted by the variance
+    of their noise, which is drawn for each by itself.  A house rule is about each number as it was
+    published, so under one each question has its own.
+    """
+    own = _least(noisy, statistic)
+    if own is None:
+        return None
+    total, rows = own
+    house = noisy.plan.study.small_cells
+    if house is not None:
+        if total.value < house.rule.least:
+            return None
+        return replace(total, value=house.rule.rounded(total.value), ruled=True)
+    each = [_least(noisy, other) for other in noisy.plan.statistics]
+    alike = [found for found, of in filter(None, each) if of == rows and found.deviation > 0]
+    if len(alike) < 2:
+        return total
+    weights = [1 / found.deviation**2 for found in alike]
+    mean = sum(w * found.value for w, found in zip(weights, alike, strict=True)) / sum(weights)
+    return replace(total, value=round(mean), deviation=1 / math.sqrt(sum(weights)))
+
+
+def _least(noisy: NoisyAggregates, statistic: Statistic) -> tuple[Total, CountedRows] | None:
+    """Return the least noisy total of a statistic by itself, and of which rows it is."""
     if kind_of(statistic).own_total:
         return None
-    found: list[Total] = []
+    found: list[tuple[Total, CountedRows]] = []
     for measurement, values in zip(noisy.plan.measurements, noisy.values, strict=True):
         each = _worth(measurement, noisy.plan.dataset)
         if measurement.statistic != statistic.id or each is None:
@@ -89,14 +123,19 @@ def total_of(noisy: NoisyAggregates, statistic: Statistic) -> Total | None:
         numbers = vector(values)
         spread = math.sqrt(len(numbers) * additive(measurement.mechanism).variance()) / each
         total = round(Fraction(sum(numbers), each))
-        found.append(Total(value=total, deviation=spread, once=_once(measurement)))
-    least = min(found, key=lambda each: each.deviation, default=None)
-    house = noisy.plan.study.small_cells
-    if least is None or house is None:
-        return least
-    if least.value < house.rule.least:
-        return None
-    return replace(least, value=house.rule.rounded(least.value))
+        rows = _rows(measurement, dataset=noisy.plan.dataset)
+        found.append((Total(value=total, deviation=spread, once=_once(measurement)), rows))
+    return min(found, key=lambda each: each[0].deviation, default=None)
+
+
+def _rows(measurement: Measurement, *, dataset: Dataset) -> CountedRows:
+    """Return what decides which rows are counted: equal only where these are the same."""
+    aggregate = measurement.aggregate
+    read = frozenset(
+        each.of if isinstance(each, BinOf) and not beyond(each, dataset=dataset) else each
+        for each in aggregate.reads
+    )
+    return (aggregate.relation, aggregate.bounds, read)
 
 
 def _worth(measurement: Measurement, dataset: Dataset) -> int | None:
@@ -113,12 +152,18 @@ def _once(measurement: Measurement) -> bool:
             return False
 
 
-def total_text(total: Total) -> str:
-    """Return a total to as many digits as its noise leaves.
+def total_text(total: Total, *, words: Words) -> str:
+    """Return a total with how far its noise may be, to two digits of that.
 
     Example:
-        >>> total_text(Total(value=6003, deviation=14.2, once=True))
-        '6,000'
+        >>> from confide.drawing.words import load_words
+        >>> total_text(Total(value=6003, deviation=14.2, once=True), words=load_words("en"))
+        'n = 6,003 ± 28'
     """
-    step = 10 ** max(0, math.floor(math.log10(max(1.0, total.deviation))))
-    return fixed(round(max(0, total.value) / step) * step, decimals=0)
+    value = max(0, total.value)
+    half = NormalDist().inv_cdf(0.975) * total.deviation
+    if total.ruled or half < 1:
+        return words.say("chart.n-about", total=fixed(value, decimals=0))
+    places = min(0, decimals_for(half))
+    parts = {"total": fixed(value, decimals=places), "half": fixed(half, decimals=places)}
+    return words.say("chart.n", **parts)

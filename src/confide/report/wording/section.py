@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from confide.drawing.asking import Asking
 from confide.drawing.cells import Cell, readable_cells
+from confide.drawing.charts.choice import even_lead
+from confide.drawing.grid import grid_of
 from confide.drawing.numbers import epsilon_text
 from confide.drawing.population import about
 from confide.drawing.words import Words
+from confide.noise.peeling import Peeling
+from confide.noise.set_selection import SetSelection
+from confide.plans.choices import UNSCORED
 from confide.plans.estimates import NOT_REACHED, PATIENTS_LEFT_OUT, POINT_ONLY, Covers
 from confide.plans.plan import Plan, Statistic
+from confide.plans.soundness.cuts import cutting
 from confide.privacy.amount import Amount
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
-from confide.report.wording.bounding import bounded, kept_text
+from confide.report.wording.bounding import bounds_of, kept_text
+from confide.report.wording.bounds_told import BoundSaid, sentences_of
 from confide.report.wording.cut import cut_text
 from confide.report.wording.describe import title_of
 from confide.report.wording.odds_words import shown_at
@@ -27,6 +35,12 @@ from confide.tables.survey_weight import weight_of
 
 if TYPE_CHECKING:
     from confide.report.release import Release
+
+
+_EVEN = 0.5
+
+_NO_WARNING = (NOT_REACHED, UNSCORED)
+"""Flags that say what a number is, and nothing that speaks against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +55,7 @@ class StatisticSection:
         fit: What it may be used for.
         unfit: What it may not.
         bounded: How one unit's influence was bounded, and by which noise it is hidden.
+        bounds: The same, with the column that each sentence is about.
         share: Of the privacy that the release costs.
         alone: The ε that it would cost on its own.
         flags: Explanations of the flags that occur.
@@ -53,6 +68,7 @@ class StatisticSection:
     fit: tuple[str, ...]
     unfit: tuple[str, ...]
     bounded: tuple[str, ...]
+    bounds: tuple[BoundSaid, ...]
     share: Fraction
     alone: str
     flags: tuple[str, ...]
@@ -67,23 +83,27 @@ def section(release: "Release", statistic: Statistic, *, words: Words) -> Statis
     """Return the words of one statistic of a release."""
     plan, kind, words = release.plan, kind_of(statistic), words.on(statistic)
     cells = readable_cells(release.of(statistic))
-    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag != NOT_REACHED)
+    flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag not in _NO_WARNING)
+    asking = Asking(dataset=plan.dataset, words=words)
+    bounds = bounds_of(statistic, plan=plan, words=words)
     said = {flag for each in release.of(statistic) for flag in each.flags}
     flags |= dict.fromkeys(flag for flag in (*PATIENTS_LEFT_OUT, POINT_ONLY) if flag in said)
     return StatisticSection(
         title=title_of(statistic, plan=plan, words=words),
         about=_about(statistic, plan=plan, words=words),
-        finding=headline(cells, kind=kind, words=words),
+        finding=headline(kind.told(statistic, cells, asking), kind=kind, words=words),
         caveats=(
             *cut_text(statistic, plan=plan, cells=cells, words=words),
             *assumed(statistic, words=words),
+            *_chance(statistic, plan=plan, words=words),
         ),
         fit=words.each(f"fit.{kind.name}", **kind.fit(statistic, cells, words)),
         unfit=(
             *_noise_only(cells, words=words),
             *words.each(f"unfit.{kind.name}", **kind.unfit(statistic, cells, words)),
         ),
-        bounded=bounded(statistic, plan=plan, words=words),
+        bounded=sentences_of(bounds, words=words),
+        bounds=bounds,
         share=_share(statistic, plan=plan),
         alone=epsilon_text(_alone(statistic, plan=plan).epsilon),
         flags=(
@@ -99,6 +119,18 @@ def assumed(statistic: Statistic, *, words: Words) -> tuple[str, ...]:
     return (words.say(key),) if key else ()
 
 
+def _chance(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
+    """Return how far a candidate had to lead not to be chosen by chance; nothing of numbers."""
+    return tuple(
+        words.say(
+            "assumes.chance",
+            lead=even_lead(each.mechanism, grid=grid_of(each, dataset=plan.dataset), words=words),
+        )
+        for each in plan.of(statistic.id)
+        if isinstance(each.mechanism, SetSelection | Peeling) and each.mechanism.lead(_EVEN) > 0
+    )
+
+
 def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     """Return whom a statistic is about, what is kept of them, and whether weights are used."""
     told = about(statistic, plan=plan, words=words)
@@ -106,6 +138,7 @@ def _about(statistic: Statistic, *, plan: Plan, words: Words) -> str:
     bounds = plan.of(statistic.id)[0].aggregate.bounds
     if (
         isinstance(bounds, RowBound | CellBound)
+        and cutting(plan, statistic) is None  # else the caveat says it
         and not plan.dataset.table(table).one_row_per_patient
     ):
         told = words.say("about.kept", about=told, kept=kept_text(bounds, words=words))

@@ -56,12 +56,14 @@ class Finding:
         id: Of the statistic.
         title: For people.
         sentence: As the first page of the report has it.
+        caveats: What goes with it, as the first page has it.
         flagged: Whether a number of it has a flag.
     """
 
     id: str
     title: str
     sentence: str
+    caveats: tuple[str, ...]
     flagged: bool
 
 
@@ -145,7 +147,13 @@ def _findings(release: Release, *, words: Words) -> tuple[Finding, ...]:
     for each in release.plan.statistics:
         said = section(release, each, words=words)
         told.append(
-            Finding(id=each.id, title=said.title, sentence=said.headline, flagged=bool(said.flags))
+            Finding(
+                id=each.id,
+                title=said.title,
+                sentence=said.finding,
+                caveats=said.caveats,
+                flagged=bool(said.flags),
+            )
         )
     return tuple(told)
 

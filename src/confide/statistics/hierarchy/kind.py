@@ -1,5 +1,6 @@
 """What reports say of counts of areas that add up."""
 
+import itertools
 from collections.abc import Sequence
 
 from confide.drawing.areas import spine_text
@@ -14,6 +15,9 @@ from confide.statistics.hierarchy.section import HierarchySection
 from confide.statistics.hierarchy.spec import Hierarchy
 from confide.statistics.kind import Kind
 
+_MOST_AREAS = 40
+"""Areas of a level that the table of a page holds."""
+
 
 def _title(statistic: Hierarchy, asking: Asking) -> str:
     levels = asking.listed(asking.dataset.spine(statistic.spine).levels)
@@ -25,6 +29,8 @@ def _headline(cells: Sequence[Cell], words: Words) -> str:
     known = usable(cells)
     top = [c for c in known if c.quantity == "count" and c.key[0] == known[0].key[0]]
     largest = max(top, key=value_of)
+    if largest.flags:
+        return words.say("headline.flagged")
     return words.say_count(
         "headline.hierarchy",
         len(top),
@@ -35,8 +41,21 @@ def _headline(cells: Sequence[Cell], words: Words) -> str:
 
 
 def _cited(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """Return the counts; the file holds all three numbers of an area."""
-    return [cell for cell in cells if cell.quantity == "count"]
+    """Return the counts of the larger areas; files hold all areas, and three numbers of each.
+
+    Levels are from the largest areas down: one of more areas than a page has room for ends them.
+    """
+    counts = [cell for cell in cells if cell.quantity == "count"]
+    of: dict[str, list[Cell]] = {}
+    for cell in counts:
+        of.setdefault(cell.key[0], []).append(cell)
+    whole = list(itertools.takewhile(lambda level: len(level) <= _MOST_AREAS, of.values()))
+    return [cell for level in whole for cell in level] or counts
+
+
+def _rest_in_file(statistic: Hierarchy) -> str:
+    del statistic
+    return "page.rows-larger"
 
 
 def _bounded(statistic: Hierarchy, asking: Asking) -> Sequence[str]:
@@ -54,6 +73,7 @@ KIND = Kind(
     headline=_headline,
     figure="confide.statistics.hierarchy.figure:draw",
     cited=_cited,
+    cited_note=_rest_in_file,
     bounded=_bounded,
     audit="confide.statistics.hierarchy.audit:AUDITED",
 )

@@ -1,4 +1,4 @@
-"""χ² test of independence of two categories, with what departs from independence.
+"""χ² test of independence of two categories, with the share of each within each of the first.
 
 *Lemma:* the cells of an r × c table are disjoint and one row of a patient is counted, so one
 measurement has Δ₁ = Δ₂² = 1 under add-remove, 2 and 2 under substitution.
@@ -7,7 +7,9 @@ measurement has Δ₁ = Δ₂² = 1 under add-remove, 2 and 2 under substitution
 (:mod:`.contingency`), and its null law knows the shape of the noise (:mod:`.null_law`); with the
 noise off both are Pearson's.  Where a cell's expected count is below 5, or below 3 standard
 deviations of its noise, p is withheld: a public rule on noisy numbers.  Departures are
-π_ij − π_i₊π₊_j, whose error is linear in table and noise to first order.
+π_ij − π_i₊π₊_j, whose error is linear in table and noise to first order.  Shares π_ij/π_i₊ have the
+intervals of :func:`~confide.plans.estimation.intervals.share`: A is one cell and B the rest of its
+row, whose noise is the sum of theirs.
 
 References:
     [KR17] Kifer, Rogers. A new class of private chi-square hypothesis tests. AISTATS 2017.
@@ -17,7 +19,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -33,6 +35,8 @@ from confide.plans.estimation.intervals import (
     median_error,
     noise_component,
     quantile,
+    share,
+    together,
     variance,
 )
 from confide.plans.mechanisms import additive, vector
@@ -49,6 +53,10 @@ from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
 MOST_CELLS = 400
+_LEAST_ROW = 10.0
+"""Deviations of its noise that the rows of a share must be."""
+
+_SMALL_ROW = "denominator too small"
 _ALL = ("all", "all")
 
 
@@ -125,7 +133,7 @@ class ChiSquaredTest(Statistic):
         dataset: Dataset,
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
-        """Return p, the statistic, and each cell's departure from independence."""
+        """Return p, the statistic, each cell's share of its row and departure from independence."""
         axes = axes_of(self.by, table=self.table, dataset=dataset)
         r, c = (len(categories(a, name="", dataset=dataset)) for a in axes)
         table = np.array(vector(noisy["count"]), dtype=np.float64).reshape(r, c)
@@ -154,8 +162,59 @@ class ChiSquaredTest(Statistic):
                 few=few,
             ),
             number(self.id, "degrees of freedom", _ALL, float(degrees), level=level),
+            *self._shares(table, keys=cell_keys(axes, dataset=dataset), noise=noise),
             *self._departures(table, keys=cell_keys(axes, dataset=dataset), noise=noise, few=few),
         )
+
+    def counts_behind(
+        self, noisy: Mapping[str, Sequence[float]], *, dataset: Dataset
+    ) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """Yield the row of each share, and what of it has another label; a house rule asks."""
+        axes = axes_of(self.by, table=self.table, dataset=dataset)
+        columns = len(categories(axes[1], name="", dataset=dataset))
+        counts = noisy["count"]
+        for place, key in enumerate(cell_keys(axes, dataset=dataset)):
+            first = place - place % columns
+            row = float(sum(counts[first : first + columns]))
+            yield "share", key, row
+            yield "share", key, row - counts[place]
+
+    def _shares(
+        self, table: Floats, *, keys: tuple[tuple[str, ...], ...], noise: Component
+    ) -> list[Estimate]:
+        """Return the share of each label of the second category within each of the first."""
+        others = together([noise] * (table.shape[1] - 1))
+        rows = table.sum(axis=1)
+        least = _LEAST_ROW * math.sqrt(table.shape[1] * noise.variance)
+        found = []
+        for key, (i, j) in zip(keys, np.ndindex(table.shape), strict=True):
+            having, row = float(table[i, j]), float(rows[i])
+            for covers in (Covers.NOISE, Covers.SAMPLING_AND_NOISE):
+                each = share(
+                    having,
+                    row - having,
+                    noise=noise,
+                    other=others,
+                    spread=0.0 if covers is Covers.NOISE else max(row, 0.0),
+                    least=1,
+                    level=float(self.level),
+                )
+                found.append(
+                    Estimate(
+                        statistic=self.id,
+                        quantity="share",
+                        key=key,
+                        value=each.value,
+                        standard_error=each.standard_error,
+                        lower=each.lower,
+                        upper=each.upper,
+                        level=float(self.level),
+                        covers=covers,
+                        unit="1",
+                        flags=(_SMALL_ROW,) if row < least or each.value is None else (),
+                    )
+                )
+        return found
 
     def _departures(
         self,

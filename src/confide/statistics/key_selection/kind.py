@@ -22,7 +22,10 @@ def _groups(statistic: KeySelection, asking: Asking) -> tuple[str, ...]:
 def _headline(cells: Sequence[Cell], words: Words) -> str:
     """Return how many keys were selected, and the first."""
     known = usable(cells)
-    first, key = number(known[0], 0, words=words), key_text(known[0], words=words)
+    sound = [cell for cell in known if not cell.flags]
+    if not sound:
+        return words.say_count("headline.keys-near", len(known))
+    first, key = number(sound[0], 0, words=words), key_text(sound[0], words=words)
     return words.say_count("headline.keys", len(known), key=key, **first)
 
 

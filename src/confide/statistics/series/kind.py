@@ -8,6 +8,7 @@ from confide.statistics.bias import RATIO
 from confide.statistics.kind import Kind
 from confide.statistics.series.section import SeriesSection
 from confide.statistics.series.spec import Budget, Series
+from confide.statistics.series.table import period_table, with_periods
 
 
 def _title(statistic: Series, asking: Asking) -> str:
@@ -35,6 +36,8 @@ KIND = Kind(
     title=_title,
     titled_with_groups=True,
     groups=by_axes,
+    told=with_periods,
+    table=period_table,
     figure="confide.statistics.series.figure:draw",
     subtitle="confide.drawing.charts.over_time:subtitle",
     bounded=_bounded,

@@ -10,11 +10,14 @@ from confide.drawing.findings import p_text
 from confide.drawing.headlines import usable
 from confide.drawing.numbers import clean, decimals_for, fixed, percent
 from confide.drawing.words import Words
-from confide.statistics.survival.times import time_text
+from confide.statistics.survival.times import named_times, time_text
 
 
 def survival_headline(cells: Sequence[Cell], words: Words) -> str:
-    """Return survival at the last time that every curve reaches, and the log-rank test."""
+    """Return survival at the last time that every curve reaches, and the log-rank test.
+
+    Of the times that table and axis name, where every curve reaches one of them.
+    """
     known = usable(cells)
     shares = [cell for cell in known if cell.quantity == "survival"]
     found: dict[str, list[Cell]] = {}
@@ -23,11 +26,15 @@ def survival_headline(cells: Sequence[Cell], words: Words) -> str:
     if not found:
         return words.say("headline.none")
     arms = max(len(cells) for cells in found.values())
-    time, reached = [item for item in found.items() if len(item[1]) == arms][-1]
+    whole = {time: cells for time, cells in found.items() if len(cells) == arms}
     unit = next((cell.unit for cell in known if cell.quantity == "median survival"), "")
     unit = unit or next((c.unit for c in known if c.quantity == "restricted mean"), "")
+    times = list(dict.fromkeys(cell.key[-1] for cell in cells if cell.quantity == "at risk"))
+    named = named_times(times, unit=unit, at=words.look.at) if len(times) > 1 else ()
+    time = ([each for each in whole if each in named] or list(whole))[-1]
+    reached, until = whole[time], float(times[-1] if times else time)
     free = words.look.event_free or words.say("chart.survival-share")
-    at = time_text(float(time), unit=unit, until=float(time), words=words)
+    at = time_text(float(time), unit=unit, until=until, words=words)
     parts = {"time": at, "free": free[:1].upper() + clean(free[1:])}
     if len(reached) == 1:
         share, ends = _share(reached[0], words=words)

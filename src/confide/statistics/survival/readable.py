@@ -217,7 +217,7 @@ def _notes(layout: _Layout, *, found: Sequence[Cell], compared: bool, first: str
     if NOT_REACHED in flags:
         yield words.say(f"flag.{NOT_REACHED}.long")
     if flags - {NOT_REACHED}:
-        yield words.say("survival.flagged")
+        yield words.say("table.flagged")
 
 
 _IN_TABLE = (

@@ -58,6 +58,10 @@ class TopCategory(Statistic):
                 f"Top category {self.id!r} has no categories.", hint="Write by: [column]."
             )
 
+    def candidates(self, dataset: Dataset) -> tuple[tuple[str, ...], ...]:
+        """Return the keys of what is chosen among, in order."""
+        return cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
         """Return the one choice."""
         axes = axes_of(self.by, table=self.table, dataset=dataset)
@@ -96,5 +100,5 @@ class TopCategory(Statistic):
     ) -> tuple[Estimate, ...]:
         """Return the chosen categories, without a number."""
         del mechanisms, simulation
-        labels = cell_keys(axes_of(self.by, table=self.table, dataset=dataset), dataset=dataset)
+        labels = self.candidates(dataset)
         return chosen(noisy, labels=labels, statistic=self.id, level=self.level)

@@ -70,6 +70,11 @@ class TopFeatures(Statistic):
         """What a candidate is called in tables."""
         return ("feature",)
 
+    def candidates(self, dataset: Dataset) -> tuple[tuple[str, ...], ...]:
+        """Return the keys of what is chosen among, in order."""
+        del dataset
+        return tuple((name,) for name in self.features)
+
     def _ranked(self, dataset: Dataset) -> RankedFeatures:
         def named(name: str) -> Expression:
             return resolve(name, table=self.table, dataset=dataset)
@@ -115,6 +120,6 @@ class TopFeatures(Statistic):
         simulation: Simulation,
     ) -> tuple[Estimate, ...]:
         """Return the chosen features, without a number."""
-        del mechanisms, dataset, simulation
-        labels = [(name,) for name in self.features]
+        del mechanisms, simulation
+        labels = self.candidates(dataset)
         return chosen(noisy, labels=labels, statistic=self.id, level=self.level)

@@ -229,9 +229,7 @@ def test_a_hierarchy_has_a_panel_a_level_and_counts_of_three_kinds(words):
     built = figure(release, spec, words=words)
     assert len(built.chart.to_dict()["vconcat"]) == 2
     said = section(release, spec, words=words)
-    assert said.headline.startswith(
-        "The largest of 2 areas of level county is c0, with 12 patients"
-    )
+    assert said.headline.startswith("Of 2 areas, the largest county is c0, with 12 patients")
     assert any("least squares" in sentence for sentence in said.bounded)
     files = contents(release, words=words)
     table = files["tables/h.csv"].decode().splitlines()

@@ -1,5 +1,6 @@
 """Single parts of pages and sentences at their edges."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,7 +10,6 @@ import cohorts
 from confide.budget.policy.policy import Limit, Participation, Profile
 from confide.budget.policy.rows import Row
 from confide.budget.policy.solve import solve
-from confide.drawing.cells import cells_of
 from confide.drawing.grid import Grid
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
@@ -26,6 +26,7 @@ from confide.report.policy.policy_conflict import _cap_limit
 from confide.report.policy.policy_planned import unlike_planned
 from confide.report.policy.policy_words import notes
 from confide.report.wording.bounding import _column, _Role, law_text
+from confide.report.wording.bounds_told import BoundSaid
 from confide.report.wording.guarantee import cap_loss
 from confide.report.wording.methods import _mechanism
 from confide.report.wording.section import _share, section
@@ -44,7 +45,7 @@ def released(*statistics, answers=None):
 
 def test_a_source_of_bounds_is_told_in_two_hundred_letters(words):
     age = replace(HOSPITAL.table("person").column("age"), because="x" * 300)
-    said = " ".join(_column(age, role=_Role.NEEDED, words=words))
+    said = " ".join(each.said for each in _column(age, role=_Role.NEEDED, words=words))
     assert "x" * 199 + "…" in said
     assert "x" * 200 not in said
 
@@ -53,7 +54,7 @@ def test_the_noise_of_a_choice_has_the_scale_of_one_over_its_slope(words):
     one = Grid(step=Fraction(1), units=("persons",))
     for kind in (SetSelection, Peeling):
         chosen = kind(epsilon=Fraction(1), reach=4, size=2, candidates=9)
-        scale = one.text(float(1 / chosen.slope), words=words)
+        scale = one.text(math.ceil(10 / chosen.slope) / 10, words=words)
         assert scale in law_text(chosen, grid=one, words=words)
 
 
@@ -67,7 +68,10 @@ def test_the_shares_of_statistics_are_their_parts_of_the_charge():
 def test_a_bound_names_the_questions_that_it_is_about_unless_it_is_about_all(words):
     release = released(COUNT, SEXES)
     one, other = (
-        replace(section(release, each, words=words), bounded=("Of all.", *own))
+        replace(
+            section(release, each, words=words),
+            bounds=tuple(BoundSaid(said=said) for said in ("Of all.", *own)),
+        )
         for each, own in ((COUNT, ()), (SEXES, ("Of one.",)))
     )
     html = str(bounded_part((one, other), words=words))
@@ -87,11 +91,11 @@ def test_one_number_has_no_table_unless_a_flag_is_said_of_it(words):
 
 def test_the_part_of_noise_is_of_cells_with_two_ends(words):
     release = released(SEXES)
-    first, *_ = cells_of(release.of("sexes"))
-    assert _noise([replace(first, outer=None, beginning=0.0)], words=words) == words.say(
-        "page.noise-none"
-    )
-    assert words.say("page.noise-only") in str(_noise([first], words=words))
+    (sexes,) = release.plan.statistics
+    assert words.say("page.noise-only") in str(_noise(release, sexes, words=words))
+    open_ended = tuple(replace(each, upper=None) for each in release.estimates)
+    without = replace(release, estimates=open_ended)
+    assert _noise(without, sexes, words=words) == words.say("page.noise-none")
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,16 @@ def test_a_proportion_is_one_cell_with_two_intervals(release):
 
 
 def test_a_withheld_cell_shows_no_number(release, words):
-    table = shown(release, next(s for s in release.plan.statistics if s.id == "wards"), words=words)
-    withheld = [row for row in table.rows if "withheld" in row]
-    assert withheld
-    assert all(row[2] == "" for row in withheld)
+    wards = next(s for s in release.plan.statistics if s.id == "wards")
+    table = shown(release, wards, words=words)
+    withheld = [cell for cell in cells_of(release.of("wards")) if cell.value is None]
+    assert len(table.rows) == 60 - len(withheld) < 60
+    assert any(note.startswith(f"{len(withheld)} of 60 cells") for note in table.notes)
+    last = withheld[-1].key
+    few = tuple(e for e in release.estimates if e.value is not None or e.key == last)
+    told = shown(dataclasses.replace(release, estimates=few), wards, words=words)
+    (row,) = (row for row in told.rows if "withheld" in row)
+    assert (row[0], row[2]) == (*last, "")
 
 
 def test_a_headline_names_no_flagged_number(release, words):
