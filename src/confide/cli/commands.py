@@ -27,12 +27,13 @@ from confide.cli.releasing.demo import demo
 from confide.cli.releasing.run import run
 from confide.cli.request import request
 from confide.cli.survey import survey
+from confide.cli.synth import synth
 
 EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
     "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
     "8 outage (the ledger cannot be reached, a full disk): run the same again. "
-    "Only `run` and `demo` spend privacy budget."
+    "Only `run`, `synth run` and `demo` spend privacy budget."
 )
 
 app = typer.Typer(
@@ -89,5 +90,6 @@ app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
+app.add_typer(synth, name="synth", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
 app.add_typer(document, name="document", rich_help_panel=CHECK)

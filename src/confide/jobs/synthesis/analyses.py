@@ -4,7 +4,7 @@ They are written out for readers who check what is combined; any program may be 
 :func:`confide.jobs.synthesis.combine.pooled_tables`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -129,6 +129,23 @@ class LogisticIn:
             (f"{name}: {label} vs {known[0]}", np.where(missing, np.nan, values == label))
             for label in known[1:]
         ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisOf:
+    """An analysis of your own: a survival curve, a hazard ratio, a rate.
+
+    Attributes:
+        columns: All that it looks at; they have to be measured together.
+        analyse: From a table to (estimate, variance as of a plain sample) by name.
+    """
+
+    columns: tuple[str, ...]
+    analyse: Callable[[Values], Estimated]
+
+    def of(self, table: Values) -> Estimated:
+        """Return what it finds in the columns that it names, and in no other."""
+        return self.analyse({name: table[name] for name in self.columns})
 
 
 def fitted_logistic(design: Floats, outcome: Floats) -> tuple[Floats, Floats]:
