@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 MEASURING = {
     "one-ways": "Counting each column",
     "choice": "Choosing pairs",
-    "tables": "Counting tables, drawing rows",
+    "tables": "Counting the chosen tables",
+    "rows": "Drawing rows",
 }
 
 

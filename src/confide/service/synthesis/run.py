@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from confide.budget.growth import part_key
 from confide.errors import VerificationError
 from confide.files.synth import DeclaredSynthesis
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
-from confide.jobs.synthesis.measuring import Measuring
+from confide.jobs.synthesis.measuring import STAGES_OF_IT, Measuring
 from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
+from confide.release.approval import analyst_of
 from confide.release.jobs.job_certificate import JobRelease
+from confide.release.published import key_of_plan
 from confide.release.site.incidents import stored_already
 from confide.release.site.seal import sealing
 from confide.release.verify.verify import verify
@@ -165,14 +168,14 @@ def run_synthesis(
     with Site(declared.declared) as site:
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
-        require_room(out, plan=plan, request=request)
+        require_room(out, plan=plan, request=_named(plan, site=site, request=request))
         before = site.ledger.head().number
         release = released_synthesis(site, declared, plan=plan, request=request, progress=progress)
         entry = int(release.certificate["accounting"]["entry"])
         with stored_already(entry):
             release.save(out)
             made = SyntheticData.of(release.answer)
-            progress("tables")
+            progress("rows")
             paths = write_synthetic(made, out, release=release, tables=declared.tables, form=form)
             progress("verify")
             checked = verify(
@@ -200,3 +203,11 @@ def run_synthesis(
         loss=told_loss(plan),
         verifies=True,
     )
+
+
+def _named(plan: JobPlan, *, site: Site, request: str | None) -> str | None:
+    """Return what certificates of a job in parts call its request: that of its last part."""
+    key = request or key_of_plan(plan)
+    who = analyst_of(site.ledger, plan, request=request)
+    opened = site.ledger.known(plan.digest(), analyst=who, request_key=key)
+    return request if opened is None else part_key(opened.number, part=len(STAGES_OF_IT))

@@ -1,6 +1,7 @@
 """Scores move as the lemma says and no less; choices follow the exponential mechanism."""
 
 import itertools
+import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
