@@ -37,7 +37,7 @@ from confide.service.site import Site
 from confide.service.spent import spent_on
 
 if TYPE_CHECKING:
-    from confide.files.synth import DeclaredSynthesis
+    from confide.files.synth.synth import DeclaredSynthesis
     from confide.service.synthesis.plan import SynthesisPreview
     from confide.service.synthesis.run import SyntheticRelease
 
@@ -161,7 +161,7 @@ class Workspace:
         Raises:
             ContractError: If it breaks its contract.
         """
-        from confide.files.synth import read_synth
+        from confide.files.synth.synth import read_synth
 
         source = asked if isinstance(asked, Mapping) else Path(asked)
         return read_synth(source, declared=self.declared)

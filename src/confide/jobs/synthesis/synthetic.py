@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confide.arrays import Ints
-from confide.errors import VerificationError
+from confide.errors import ConfideError, VerificationError
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate, combined
 from confide.jobs.synthesis.measured import MEASURED, read_measured
@@ -45,9 +45,10 @@ class SyntheticData:
             VerificationError: If it is of another kind of job, or cannot be read.
         """
         plan = answer.plan
-        if plan.kind != Synthesis.kind or MEASURED not in answer.files:
-            raise VerificationError("This is no release of a synthesis.")
-        spec: Synthesis = decode(Synthesis, json.loads(plan.spec), names=NAMES)
+        try:
+            spec: Synthesis = decode(Synthesis, json.loads(plan.spec), names=NAMES)
+        except ConfideError:
+            raise VerificationError("This is no release of a synthesis.") from None
         measured = read_measured(answer.files[MEASURED], spec=spec, adjacency=plan.adjacency)
         if not measured.one_ways:
             raise VerificationError("The synthesis has not ended.", hint="Run it again.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confide.files.synth import DeclaredSynthesis, read_synth
+from confide.files.synth.synth import DeclaredSynthesis, read_synth
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of

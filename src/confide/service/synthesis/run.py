@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.budget.growth import part_key
 from confide.errors import VerificationError
-from confide.files.synth import DeclaredSynthesis
+from confide.files.synth.synth import DeclaredSynthesis
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.files.synth import read_synth
+from confide.files.synth.synth import read_synth
 from confide.regular_file import create_text
 
 

@@ -14,6 +14,9 @@ from pyarrow import csv
 import confide as product
 from command_line import confide
 from confide.errors import ContractError, VerificationError
+from confide.service.releasing.jobs import planned, run_job
+from counting_job import Counting
+from counting_job import clinic as another
 from pages import ROOT
 from synth_clinic import ASKED, clinic
 
@@ -197,6 +200,13 @@ def test_combine_reads_a_folder_and_refuses_one_that_was_changed(tmp_path):
     (out / "marginals.json").write_text(body.replace("1", "2"))
     with pytest.raises(VerificationError):
         product.combine(out, own, tables=5)
+
+
+def test_combine_refuses_the_files_of_another_job(tmp_path):
+    with another(tmp_path) as ws:
+        out = run_job(ws, Counting(), plan=planned(ws, Counting())).save(tmp_path / "out")
+    with pytest.raises(VerificationError, match="no release of a synthesis"):
+        product.combine(out, product.ShareIn(column="died", value="yes"))
 
 
 def test_a_workspace_gives_what_the_command_leaves(tmp_path):
