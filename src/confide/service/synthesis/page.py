@@ -4,7 +4,7 @@
 which it was made, never with the data.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,9 @@ ALONE = (
     "A plain analysis of one table: its intervals know nothing of the noise, and cover less than "
     "they say. Use the tables to infer from, and confide.combine."
 )
+NOISE_BARS = "lines: where 95 % of the noise lies"
+BADLY = 2
+"""Times what noise makes, beyond which the model does not fit a table."""
 MOST_FIGURES = 12
 MOST_LEVELS_SHOWN = 25
 MOST_PAIRS_SHOWN = 6
@@ -166,6 +169,7 @@ def _errors(made: SyntheticData) -> Html:
         "section",
         tag("h2", "How far off", id="errors"),
         html_table(shown, name="pairs", words=load_words("en")),
+        [tag("p", each, class_="note") for each in _misfits(found)],
         tag(
             "p",
             "Total-variation distance, from 0 to 1, in merged levels. The third column is what "
@@ -176,6 +180,17 @@ def _errors(made: SyntheticData) -> Html:
         ),
         aria_labelledby="errors",
     )
+
+
+def _misfits(found: Sequence[MeasuredError]) -> Iterator[str]:
+    """Yield a sentence on tables from which the model is farther than noise explains."""
+    far = [each for each in found if each.observed > BADLY * each.expected]
+    if far:
+        names = ", ".join(clean(" × ".join(each.columns), most=200) for each in far)
+        yield (
+            f"The model does not fit {names}: it is farther off than noise explains. A rule that "
+            "the data break does so, and counts far below 0 do. Do not use these together."
+        )
 
 
 def _labels(made: SyntheticData, v: int) -> list[str]:
@@ -218,7 +233,8 @@ def _columns(made: SyntheticData) -> Iterator[Html]:
             zero=True,
         )
         said = f"Shares of {name}, as measured with noise and as in the synthetic table."
-        yield _figure(dots(rows, frame=frame), title=name, said=said, name=f"c{v}")
+        chart = titled(dots(rows, frame=frame), title=clean(name), subtitle=NOISE_BARS)
+        yield _figure(chart, title=name, said=said, name=f"c{v}")
 
 
 def _dot(label: str, *, series: str, value: float, off: float) -> dict[str, object]:
@@ -259,11 +275,12 @@ def _pairs(made: SyntheticData) -> Iterator[Html]:
         chart = heat_map(rows, frame=frame, titles=(names[i], names[j]))
         title = f"{names[i]} and {names[j]}"
         said = f"Per cent of synthetic rows, by {title}."
-        yield _figure(chart, title=title, said=said, name=f"p{i}-{j}")
+        named = titled(chart, title=clean(title), subtitle="per cent of rows")
+        yield _figure(named, title=title, said=said, name=f"p{i}-{j}")
 
 
 def _figure(chart: Chart, *, title: str, said: str, name: str) -> Html:
-    drawing = draw(titled(chart, title=clean(title), subtitle=said))
+    drawing = draw(chart)
     return tag(
         "section",
         tag("h2", isolated(clean(title, most=300)), id=name),

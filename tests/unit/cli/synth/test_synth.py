@@ -229,3 +229,12 @@ def test_a_workspace_gives_what_the_command_leaves(tmp_path):
     assert confide("verify", made.save(tmp_path / "out")).code == 0
     mapping = ws.synthesis(ASKED)
     assert mapping.job.columns == tuple(ASKED["columns"])
+
+
+def test_a_report_names_the_tables_that_the_model_does_not_fit(tmp_path):
+    told = "The model does not fit"
+    made = {"columns": ["sex", "ward", "died"], "spend": {"epsilon": "4"}}
+    ran(tmp_path / "one", **made)
+    assert told not in (tmp_path / "one" / "out" / "report.html").read_text()
+    ran(tmp_path / "other", never=[{"sex": "M", "ward": "B"}], **made)  # where most of them are
+    assert f"{told} sex × ward" in (tmp_path / "other" / "out" / "report.html").read_text()
