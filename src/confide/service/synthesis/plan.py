@@ -16,6 +16,7 @@ from confide.service.planning.caps import PlanCap, plan_caps
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.releasing.jobs import planned
 from confide.service.site import Site
+from confide.tables.expression import OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
@@ -209,6 +210,12 @@ def _warnings(job: Synthesis, *, two: float, dataset: Dataset) -> "list[str]":
             "No target and no columns together are named: which pairs are measured is chosen "
             "privately, and intervals hold for those pairs alone."
         )
+    for name, of in zip(job.columns, job.reads.reads, strict=True):
+        if isinstance(of, OrMissing) and domain(of.of, dataset=dataset).size() == 1:
+            found.append(
+                f"Column {name!r} has one value, or none: leave it out, and add it to the rows, "
+                "unless it is of interest whether it is missing."
+            )
     if job.reads.bounds.max_rows > 1:
         found.append(
             f"Rows of one patient are drawn one by one, up to {job.reads.bounds.max_rows} a "

@@ -133,6 +133,44 @@ def test_what_cannot_be_made_is_refused_before_the_charge(tmp_path, asked, told)
     assert not (tmp_path / "out").exists()
 
 
+NUMBER = {"kind": "number", "lower": "0", "upper": "100000"}
+
+
+def wide(folder, **asked):
+    """Write a data set of wide and constant columns; return a synth.yaml of some."""
+    file = clinic(folder, **asked)
+    dataset = json.loads((folder / "dataset.yaml").read_text())
+    columns = dict.fromkeys(("a", "b", "c"), NUMBER) | {"one": {"categories": ["x"]}}
+    dataset["tables"] = {"people": {"columns": columns | {"sex": {"categories": ["F", "M"]}}}}
+    (folder / "dataset.yaml").write_text(json.dumps(dataset))
+    return file
+
+
+def test_a_domain_of_a_billion_cells_is_refused_with_the_number_that_would_do(tmp_path):
+    columns = {name: {"bins": "999"} for name in "abc"}
+    found = confide("synth", "plan", wide(tmp_path, columns=columns, target="a", rows="10000000"))
+    assert found.code == 7
+    assert "997,002,999 cells" in found.err
+    assert "tables of at most" in found.err
+
+
+def test_a_constant_column_is_refused_or_warned_of(tmp_path):
+    columns = {"one": {"missing": "leave-out"}, "sex": {}}
+    found = confide("synth", "plan", wide(tmp_path, columns=columns))
+    assert found.code == 7
+    assert "'one' has one level only" in found.err
+    found = confide("synth", "plan", wide(tmp_path, columns=["one", "sex"], missing="level"))
+    assert found.code == 0
+    assert "'one' has one value, or none" in found.err
+
+
+def test_two_hundred_columns_are_refused_with_how_many_would_do(tmp_path):
+    columns = {f"c{i}": {"of": "sex"} for i in range(200)}
+    found = confide("synth", "plan", wide(tmp_path, columns=columns))
+    assert found.code == 7
+    assert "2 to 100 columns, got 200" in found.err
+
+
 def test_a_share_of_the_cap_is_what_it_costs(tmp_path):
     file = clinic(tmp_path, measure="pure", lifetime="4", spend={"share": "1/8"})
     assert confide("synth", "plan", file, "--json").json["loss"]["epsilon"] == "0.5000"
