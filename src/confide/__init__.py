@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from confide import errors, learning
     from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.pate.job import Pate
-    from confide.jobs.synthesis.analyses import AnalysisOf, LogisticIn, MeanIn, ShareIn
+    from confide.jobs.synthesis.analyses import (
+        AnalysisOf,
+        LogisticIn,
+        MeanIn,
+        ShareIn,
+        SurvivalIn,
+    )
     from confide.plans.contribution import Counted, PerPatient
     from confide.plans.person_time import Per
     from confide.plans.plan import Plan, Study
@@ -76,6 +82,7 @@ _WHERE = {
     "LogisticIn": ("confide.jobs.synthesis.analyses", "LogisticIn"),
     "MeanIn": ("confide.jobs.synthesis.analyses", "MeanIn"),
     "ShareIn": ("confide.jobs.synthesis.analyses", "ShareIn"),
+    "SurvivalIn": ("confide.jobs.synthesis.analyses", "SurvivalIn"),
     "combine": ("confide.service.synthesis.combining", "combine"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
@@ -146,6 +153,7 @@ __all__ = [
     "Sum",
     "Summary",
     "Survival",
+    "SurvivalIn",
     "TableOne",
     "TopCategory",
     "TopFeatures",

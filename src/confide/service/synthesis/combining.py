@@ -24,7 +24,8 @@ def combine(
 
     Args:
         source: The folder that ``confide synth run`` left, or what ``ws.synthesize`` gave.
-        analysis: ``MeanIn``, ``ShareIn``, ``LogisticIn``; or ``AnalysisOf`` one of your own.
+        analysis: ``MeanIn``, ``ShareIn``, ``LogisticIn``, ``SurvivalIn``; or ``AnalysisOf``, one of
+            your own.
         tables: How many carry the uncertainty, at least 5; more give shorter intervals.
         level: Of the intervals.
 
