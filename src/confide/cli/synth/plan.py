@@ -56,9 +56,9 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     head = ("step", "times", "noise", "a cell is off by, rows")
     table(head, drawn, title="What is drawn", right=(1, 3))
     say(
-        f"Expected error from noise alone (total variation, {seen.rows:,} rows): "
+        f"Expected error from noise alone (total variation, {seen.rows:,} rows): about "
         f"{seen.error_of_columns:.3f} of a column, {seen.error_of_pairs:.3f} of a pair that is "
-        "measured, before the model smooths it."
+        "measured. What the model leaves out comes on top."
     )
     say(f"{seen.tables} tables carry the uncertainty of noise and sampling; they cost nothing.")
     for cap in seen.caps:

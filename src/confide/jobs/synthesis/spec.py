@@ -36,7 +36,7 @@ from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.model.fit import Impossible
-from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells, junction_tree
+from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
     Never,
     NotAfter,
@@ -290,21 +290,6 @@ class Synthesis:
         if dataset.delta > 0:
             told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
         return told
-
-    def expected_error(self, dataset: Dataset) -> tuple[float, float]:
-        """Return the mean total-variation error from noise of single columns and of pairs.
-
-        It is what the tables have before any model smooths them and before rare levels are merged,
-        so the error of a pair is a bound of a kind.
-        """
-        adjacency, sizes = dataset.adjacency, self.sizes(dataset)
-        singles = self.noise(self.shares.one_ways, tables=len(sizes), adjacency=adjacency)
-        tables = max(1, len(self.required) + self.rounds)
-        last = self.noise(self.shares.tables, tables=tables, adjacency=adjacency)
-        one = singles.mean_absolute() * sum(sizes) / len(sizes)
-        pairs = self.components.apart() or self.required
-        two = last.mean_absolute() * sum(clique_cells(p, sizes=sizes) for p in pairs) / len(pairs)
-        return min(1.0, one / (2 * self.rows)), min(1.0, two / (2 * self.rows))
 
     def _check(self, dataset: Dataset) -> None:
         sizes, target = self.sizes(dataset), self.place_of_target

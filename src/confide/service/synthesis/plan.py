@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
+from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of
@@ -22,6 +24,7 @@ from confide.tables.schema import Dataset
 
 UNSHARP = 0.15
 """Expected error of a pair from noise alone above which a plan warns."""
+_STEP, _MOST_STEPS = 1.15, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ class SynthesisPreview:
         tables: How many tables carry the uncertainty.
         rows: Public planning number of rows.
         error_of_columns: Expected total-variation error of one column, from noise alone.
-        error_of_pairs: The same of a pair that is measured, before the model smooths it.
+        error_of_pairs: The same of a pair that is measured.
         noise: What is drawn.
         caps: What it takes of each.
         fits: Whether every cap allows it.
@@ -141,7 +144,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
     done = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
     spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
     caps = plan_caps(spent, planned=plan, free=done)
-    one, two = job.expected_error(plan.dataset)
+    one, two = foreseen_error(job, dataset=plan.dataset)
     names = job.columns
     return SynthesisPreview(
         study=plan.study.id,
@@ -163,6 +166,18 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         released=done,
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
     )
+
+
+def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
+    """Return by what factor less noise brings a pair's error to what is not warned of."""
+    factor = 1.0
+    for _ in range(_MOST_STEPS):
+        factor *= _STEP
+        grown = Fraction(factor).limit_denominator(1000)
+        more = replace(job, rho=job.rho * grown**2, epsilon=job.epsilon * grown)
+        if foreseen_error(more, dataset=dataset)[1] <= UNSHARP:
+            break
+    return factor
 
 
 def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
@@ -199,11 +214,12 @@ def _noise(plan: JobPlan) -> tuple[PlannedNoise, ...]:
 def _warnings(job: Synthesis, *, two: float, dataset: Dataset) -> "list[str]":
     found = []
     if two > UNSHARP:
-        told = job.amount_times(two / UNSHARP, dataset=dataset)
-        rows = math.ceil(job.rows * two / UNSHARP)
+        factor = _less_noise(job, dataset=dataset)
+        told = job.amount_times(factor, dataset=dataset)
+        rows = math.ceil(job.rows * factor)
         found.append(
-            f"A pair would be off by {two:.2f} (total variation) from noise alone, before the "
-            f"model smooths it: with {told}, or {rows:,} rows, it would be {UNSHARP:g}."
+            f"A pair would be off by about {two:.2f} (total variation) from noise alone: with "
+            f"{told}, or {rows:,} rows, it would be at most {UNSHARP:g}."
         )
     if job.place_of_target is None and not job.together and len(job.columns) > 2:
         found.append(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -176,12 +177,20 @@ def test_a_share_of_the_cap_is_what_it_costs(tmp_path):
     assert confide("synth", "plan", file, "--json").json["loss"]["epsilon"] == "0.5000"
 
 
-def test_a_plan_warns_with_the_number_that_would_do(tmp_path):
-    found = confide("synth", "plan", clinic(tmp_path, spend={"epsilon": "0.2"}))
+@pytest.mark.parametrize("measure", ["pure", "zcdp"])
+def test_a_plan_warns_with_the_numbers_that_would_do(tmp_path, measure):
+    given = {"measure": measure, "lifetime": "20"}
+    found = confide("synth", "plan", clinic(tmp_path, spend={"epsilon": "0.1"}, **given))
     assert found.code == 0
-    assert "with rho=" in found.err
-    assert "rows, it would be 0.15" in found.err
     assert "No target and no columns together" in found.err
+    told = re.search(r"with (.*?), or ([\d,]+) rows, it would be at most 0.15", found.err)
+    assert told, found.err
+    amount = re.match(r"rho=([\d.]+)|ε = ([\d.]+)", told[1])
+    enough = {"rho": amount[1]} if amount[1] else {"epsilon": amount[2]}
+    for better in ({"spend": enough}, {"rows": told[2].replace(",", "")}):
+        asked = {"spend": {"epsilon": "0.1"}} | better
+        again = confide("synth", "plan", clinic(tmp_path, **asked, **given))
+        assert "it would be at most" not in again.err
 
 
 def test_start_writes_a_file_that_can_be_planned(tmp_path):
