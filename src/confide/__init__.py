@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ShareIn,
         SurvivalIn,
     )
+    from confide.jobs.synthesis.spec import Synthesis
     from confide.plans.contribution import Counted, PerPatient
     from confide.plans.person_time import Per
     from confide.plans.plan import Plan, Study
@@ -83,6 +84,7 @@ _WHERE = {
     "MeanIn": ("confide.jobs.synthesis.analyses", "MeanIn"),
     "ShareIn": ("confide.jobs.synthesis.analyses", "ShareIn"),
     "SurvivalIn": ("confide.jobs.synthesis.analyses", "SurvivalIn"),
+    "Synthesis": ("confide.jobs.synthesis.spec", "Synthesis"),
     "combine": ("confide.service.synthesis.combining", "combine"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
@@ -154,6 +156,7 @@ __all__ = [
     "Summary",
     "Survival",
     "SurvivalIn",
+    "Synthesis",
     "TableOne",
     "TopCategory",
     "TopFeatures",

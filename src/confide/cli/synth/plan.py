@@ -29,6 +29,8 @@ def plan_synth(
         output.note(each)
     if seen.released:
         output.note("This table is released already: running it again costs nothing.")
+    elif seen.begun:
+        output.note("It was begun, and is charged: running it goes on where it was stopped.")
     elif not seen.fits:
         output.note("It does not fit: a cap would be passed.")
         raise typer.Exit(OVER_CAP)

@@ -9,9 +9,11 @@ from typing import Any
 
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
 from confide.jobs.synthesis.forecast import foreseen_error
+from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of
+from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
 from confide.service.opening import initialise
 from confide.service.planning.caps import PlanCap, plan_caps
@@ -82,7 +84,8 @@ class SynthesisPreview:
         noise: What is drawn.
         caps: What it takes of each.
         fits: Whether every cap allows it.
-        released: Whether it was run already, and costs nothing again.
+        begun: Whether it was charged, so that it costs nothing to run it, or to go on.
+        released: Whether it was run to its end.
         warnings: What to know before it is run.
     """
 
@@ -102,6 +105,7 @@ class SynthesisPreview:
     noise: tuple[PlannedNoise, ...]
     caps: tuple[PlanCap, ...]
     fits: bool
+    begun: bool
     released: bool
     warnings: tuple[str, ...]
 
@@ -141,9 +145,11 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
     """Return what is known of a synthesis, of a data set that is open."""
     plan, job, ledger = job_plan(declared, site=site), declared.job, site.ledger
     who, key = analyst_of(ledger, plan), key_of_plan(plan)
-    done = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
+    runner = Measuring(job, plan=plan)
+    begun = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
+    done = has_parts(plan, runner=runner, ledger=ledger, analyst=who, request_key=key)
     spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
-    caps = plan_caps(spent, planned=plan, free=done)
+    caps = plan_caps(spent, planned=plan, free=begun)
     one, two = foreseen_error(job, dataset=plan.dataset)
     names = job.columns
     return SynthesisPreview(
@@ -163,6 +169,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         noise=_noise(plan),
         caps=caps,
         fits=all(cap.fits for cap in caps),
+        begun=begun,
         released=done,
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
     )

@@ -88,6 +88,8 @@ def test_one_that_was_killed_goes_on_at_no_charge(tmp_path, at):
     words = [sys.executable, Path(__file__).parent / "synth_worker.py", tmp_path, at]
     died = subprocess.run([*words, tmp_path / "out"], env=environment, check=False)
     assert died.returncode == -signal.SIGKILL
+    seen = confide("synth", "plan", file, "--json").json
+    assert (seen["begun"], seen["released"], seen["fits"]) == (True, at == "rows1", True)
     for out in ("out", "again", "out"):
         assert confide("synth", "run", file, "--out", tmp_path / out).code == 0
     for name in ("marginals.json", "synthetic.csv", "synthetic-002.parquet"):
