@@ -124,6 +124,10 @@ def read_synth(
     name = source.name if isinstance(source, Path) else "synthesis"
     with in_file(name):
         value = read_yaml(source) if isinstance(source, Path) else dict(source)
+        if "statistics" in value:
+            raise ContractError(
+                "It asks for statistics, and for no synthetic table.", hint="Write confide plan."
+            )
         file = read_section(SynthFile, value, name=name)
         if declared is None:
             here = source if isinstance(source, Path) else Path(name)

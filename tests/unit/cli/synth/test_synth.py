@@ -287,3 +287,14 @@ def test_a_report_names_the_tables_that_the_model_does_not_fit(tmp_path):
     assert told not in (tmp_path / "one" / "out" / "report.html").read_text()
     ran(tmp_path / "other", never=[{"sex": "M", "ward": "B"}], **made)  # where most of them are
     assert f"{told} sex × ward" in (tmp_path / "other" / "out" / "report.html").read_text()
+
+
+def test_a_file_for_another_command_is_told_of_that_command(tmp_path):
+    file = clinic(tmp_path)
+    found = confide("plan", file)
+    assert found.code == 7
+    assert "confide synth plan" in found.err
+    file.write_text(json.dumps({"study": {"id": "s"}, "statistics": []}))
+    found = confide("synth", "plan", file)
+    assert found.code == 7
+    assert "Write confide plan" in found.err
