@@ -1,6 +1,6 @@
 """A synthetic table as the job makes it: seconds of processor, and the error of tables of two columns.
 
-Run: python benchmarks/synthesis.py FOLDER [--draws 5]
+Run: python benchmarks/synthesis.py FOLDER [--draws 5] [--peer]
 
 FOLDER holds ``tabular/adult_discretised.csv.gz`` with ``adult_domain.json`` (UCI Adult in public
 bins, 14 columns) and ``encounters/diabetes130_encounters.parquet`` (15 columns of the first visit of
@@ -15,8 +15,10 @@ import argparse
 import itertools
 import json
 import os
+import subprocess
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,12 +29,14 @@ import numpy as np
 import pandas as pd
 
 from confide.files.dataset import declared_by
+from confide.jobs.synthesis.counts import renamed
 from confide.jobs.synthesis.measured import MEASURED, read_measured
 from confide.jobs.synthesis.measuring import Measuring
+from confide.jobs.synthesis.model.draw import Draws, rows_drawn
 from confide.jobs.synthesis.spec import Synthesis
 from confide.jobs.synthesis.tables import synthetic
 from confide.noise.entropy import SystemEntropy
-from confide.plans.job import plan_job
+from confide.plans.job import JobPlan, plan_job
 from confide.plans.plan import Study
 from confide.privacy.accounting.concentrated import rho_for
 from confide.rows.records import RecordRows
@@ -97,21 +101,29 @@ def job_of(names: Sequence[str], sizes: Sequence[int], *, target: str) -> tuple[
     return spec, declared.dataset
 
 
-def made(levels: np.ndarray, spec: Synthesis, dataset: object) -> tuple[np.ndarray, float]:
-    """Return a synthetic table and the seconds of processor that all of it took."""
+def measured_by(
+    levels: np.ndarray, spec: Synthesis, dataset: object
+) -> tuple[Mapping[str, bytes], JobPlan]:
+    """Return what the job releases, and its plan."""
     rows = {"p": np.arange(len(levels)), "rk": np.arange(len(levels))}
     rows |= {f"e{i}": levels[:, i] for i in range(levels.shape[1])}
     records = RecordRows(
         rows | {"fold": np.zeros(len(levels), int)}, columns=levels.shape[1], most=1
     )
     plan = plan_job(spec, study=Study(id="synthesis"), dataset=dataset)
-    began = time.process_time()
     runner = Measuring(spec, plan=plan)
     files = runner.opened()
     for part in range(1, runner.parts + 1):
         files = runner.advanced(
             records, part=part, before=files, entropy=SystemEntropy(), progress=lambda _: None
         )
+    return files, plan
+
+
+def made(levels: np.ndarray, spec: Synthesis, dataset: object) -> tuple[np.ndarray, float]:
+    """Return a synthetic table and the seconds of processor that all of it took."""
+    began = time.process_time()
+    files, plan = measured_by(levels, spec, dataset)
     found = read_measured(files[MEASURED], spec=spec, adjacency=plan.adjacency)
     table = synthetic(found, digest=os.urandom(32).hex()).table()
     return table, time.process_time() - began
@@ -128,6 +140,47 @@ def error_of_pairs(table: np.ndarray, levels: np.ndarray, sizes: Sequence[int]) 
         ]
         found.append(np.abs(shares[0] - shares[1]).sum() / 2)
     return float(np.mean(found))
+
+
+def beside_mbi(levels: np.ndarray, spec: Synthesis, dataset: object) -> str:
+    """Return a line of Markdown: fit and error of pairs in merged levels, of ours and of mbi."""
+    files, plan = measured_by(levels, spec, dataset)
+    found = read_measured(files[MEASURED], spec=spec, adjacency=plan.adjacency)
+    began = time.process_time()
+    made_of = synthetic(found, digest=os.urandom(32).hex())
+    fitted = time.process_time() - began
+    merged, sizes = renamed(levels, found.merging), found.sizes
+    ours = rows_drawn(
+        made_of.model, rows=len(levels), how=Draws.SPREAD_OUT, generator=np.random.default_rng(1)
+    )
+    known = found.marginals()
+    about = {
+        "sizes": list(map(int, sizes)),
+        "cliques": [list(each.variables) for each in known],
+        "total": found.total,
+        "rows": len(levels),
+    }
+    arrays = {f"counts{i}": each.counts for i, each in enumerate(known)}
+    arrays |= {f"deviation{i}": np.sqrt(each.variance.mean()) for i, each in enumerate(known)}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ("in.npz", "out.npz")]
+        np.savez(paths[0], about=np.array(json.dumps(about)), **arrays)
+        here = Path(__file__).parent
+        python = here.parent / ".venv-bench-mbi" / "bin" / "python"
+        subprocess.run(
+            [python, here / "peers" / "synthesis_with_mbi.py", *paths],
+            check=True,
+            env=os.environ | {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"},
+            stderr=subprocess.DEVNULL,
+        )
+        peer = np.load(paths[1])
+        first, again, drawn = peer["seconds"]
+        theirs = peer["table"]
+    errors = [error_of_pairs(each, merged, sizes) for each in (ours, theirs)]
+    return (
+        f"| {len(sizes)} columns, merged levels | {fitted:.2f} | {errors[0]:.4f} | "
+        f"{first:.1f}, then {again:.2f} | {drawn:.2f} | {errors[1]:.4f} |"
+    )
 
 
 def auc_of(table: np.ndarray, judge: np.ndarray, sizes: Sequence[int], *, target: int) -> float:
@@ -178,7 +231,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--peer", action="store_true", help="fit mbi 2 to the same marginals")
     asked = parser.parse_args()
+    if asked.peer:
+        print("| data | fit, CPU s | error of pairs | mbi: fit, CPU s | rows, CPU s | error |")
+        print("|---|---|---|---|---|---|")
+        for read in (adult, diabetes130):
+            rows_of, names_of, sizes_of_it, _ = read(asked.folder)
+            chosen = np.random.default_rng(20261128).permutation(len(rows_of))[:ROWS]
+            job, declared_of = job_of(names_of, sizes_of_it, target="")
+            print(beside_mbi(rows_of[chosen], job, declared_of))
+        raise SystemExit
     print("| data | for | CPU s | error of pairs | AUC from synthetic | AUC from data |")
     print("|---|---|---|---|---|---|")
     for table_name in ("adult", "diabetes130"):
