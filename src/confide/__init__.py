@@ -18,12 +18,21 @@ if TYPE_CHECKING:
     from confide import errors, learning
     from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.pate.job import Pate
+    from confide.jobs.synthesis.analyses import (
+        AnalysisOf,
+        LogisticIn,
+        MeanIn,
+        ShareIn,
+        SurvivalIn,
+    )
+    from confide.jobs.synthesis.spec import Synthesis
     from confide.plans.contribution import Counted, PerPatient
     from confide.plans.person_time import Per
     from confide.plans.plan import Plan, Study
     from confide.plans.public_numbers import PublicNumber
     from confide.report.load import load
     from confide.report.release import Release
+    from confide.service.synthesis.combining import combine
     from confide.statistics import (
         SMR,
         AreaRate,
@@ -70,6 +79,13 @@ _WHERE = {
     "open": ("confide.workspace", "open_workspace"),
     "DPSGD": ("confide.jobs.learning.dp_sgd", "DPSGD"),
     "Pate": ("confide.jobs.learning.pate.job", "Pate"),
+    "AnalysisOf": ("confide.jobs.synthesis.analyses", "AnalysisOf"),
+    "LogisticIn": ("confide.jobs.synthesis.analyses", "LogisticIn"),
+    "MeanIn": ("confide.jobs.synthesis.analyses", "MeanIn"),
+    "ShareIn": ("confide.jobs.synthesis.analyses", "ShareIn"),
+    "SurvivalIn": ("confide.jobs.synthesis.analyses", "SurvivalIn"),
+    "Synthesis": ("confide.jobs.synthesis.spec", "Synthesis"),
+    "combine": ("confide.service.synthesis.combining", "combine"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
     "Per": ("confide.plans.person_time", "Per"),
@@ -95,6 +111,7 @@ __all__ = [
     "DPSGD",
     "SMR",
     "All",
+    "AnalysisOf",
     "AnyOf",
     "AreaRate",
     "Between",
@@ -114,8 +131,10 @@ __all__ = [
     "IsIn",
     "KeySelection",
     "LinearRegression",
+    "LogisticIn",
     "LogisticRegression",
     "Mean",
+    "MeanIn",
     "MedianDifference",
     "MultinomialRegression",
     "Not",
@@ -130,11 +149,14 @@ __all__ = [
     "Release",
     "RunningCounts",
     "Series",
+    "ShareIn",
     "StandardizedRate",
     "Study",
     "Sum",
     "Summary",
     "Survival",
+    "SurvivalIn",
+    "Synthesis",
     "TableOne",
     "TopCategory",
     "TopFeatures",
@@ -146,6 +168,7 @@ __all__ = [
     "WeightedMean",
     "WeightedProportion",
     "Workspace",
+    "combine",
     "errors",
     "learning",
     "load",

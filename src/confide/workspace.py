@@ -5,7 +5,7 @@ Opening a workspace reads no rows.  Each method is a use case of :mod:`confide.s
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import Spent
@@ -35,6 +35,11 @@ from confide.service.releasing.release import advance, release
 from confide.service.releasing.reuse import reuse
 from confide.service.site import Site
 from confide.service.spent import spent_on
+
+if TYPE_CHECKING:
+    from confide.files.synth.synth import DeclaredSynthesis
+    from confide.service.synthesis.plan import SynthesisPreview
+    from confide.service.synthesis.run import SyntheticRelease
 
 __all__ = ["Workspace", "open_ledger", "open_study", "open_workspace", "preparation"]
 
@@ -149,6 +154,51 @@ class Workspace:
         As :meth:`release`; of the plan, ``through`` and the snapshot alone may have changed.
         """
         return advance(self.site, plan, request=request, analyst=analyst, progress=progress)
+
+    def synthesis(self, asked: str | Path | Mapping[str, Any]) -> "DeclaredSynthesis":
+        """Return what a synth.yaml, or a mapping in its words, asks; reads and charges nothing.
+
+        Raises:
+            ContractError: If it breaks its contract.
+        """
+        from confide.files.synth.synth import read_synth
+
+        source = asked if isinstance(asked, Mapping) else Path(asked)
+        return read_synth(source, declared=self.declared)
+
+    def foresee(self, asked: "DeclaredSynthesis") -> "SynthesisPreview":
+        """Return what a synthesis would cost, and how far its tables would be off: free.
+
+        Raises:
+            ContractError: If it cannot be learnt; the message says what would be.
+        """
+        from confide.service.synthesis.plan import preview_synthesis
+
+        return preview_synthesis(asked, site=self.site)
+
+    @sealing
+    def synthesize(
+        self,
+        asked: "DeclaredSynthesis",
+        *,
+        request: str | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> "SyntheticRelease":
+        """Charge once, measure noisy counts, certify; the tables that follow cost nothing.
+
+        Args:
+            asked: What :meth:`synthesis` returned.
+            request: Idempotency key; the plan's digest when None.  One that was stopped goes on.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed; nothing is charged.
+            ContractError: If it cannot be learnt, or the source lacks what is named.
+            ReleaseFailedError: If anything fails after it was charged; the charge stays.
+        """
+        from confide.service.synthesis.run import synthesise
+
+        return synthesise(self.site, asked, request=request, progress=progress)
 
     def same_consent(self) -> Callable[[], None]:
         """Return what refuses once others withdrew consent than those the engine leaves out."""

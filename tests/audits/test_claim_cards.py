@@ -16,6 +16,8 @@ from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.noise.unary_encoding import Unary, UnaryEncoding
+from confide.plans.job import plan_job
+from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from exact_losses import (
@@ -24,6 +26,7 @@ from exact_losses import (
     log_ratio_of_answer,
     renyi_per_order,
 )
+from synthesis_world import dataset, job
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "docs" / "reference" / "claims"
@@ -84,6 +87,17 @@ def bits(unary: Unary, epsilon: str) -> tuple[float, float]:
     return log_ratio_of_answer(mechanism), float(mechanism.loss().epsilon)
 
 
+def two_columns(most: int, **amount: Fraction) -> tuple[float, float]:
+    """Return what a patient of ``most`` rows in one cell of each table loses, and the charge."""
+    pure = "epsilon" in amount
+    of = dataset(measure="pure" if pure else "zcdp", delta="0" if pure else "1e-6")
+    spec = job(names=("sex", "died"), most=most, rows=10**6, **{"rho": Fraction(0), **amount})
+    plan = plan_job(spec, study=Study(id="synthesis"), dataset=of)
+    far = largest_log_ratio if pure else renyi_per_order
+    attained = sum(event.count * far(event.noise, shift=most) for event in plan.events)
+    return attained, float(plan.loss.epsilon if pure else plan.loss.rho)
+
+
 WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
     "discrete-laplace": [
         lambda: laplace(1, "1"),
@@ -98,6 +112,12 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
     "set-selection": [lambda: chosen_set(1, MANY), lambda: chosen_set(3, MANY)],
     "peeling": [lambda: rounds(3, MANY)],
     "randomized-response": [lambda: survey(Fraction(3, 4), 2), lambda: survey(ONE, 7)],
+    "synthesis": [
+        lambda: two_columns(1, rho=Fraction(1, 2)),
+        lambda: two_columns(3, rho=Fraction(1, 10)),
+        lambda: two_columns(1, epsilon=Fraction(1)),
+        lambda: two_columns(4, epsilon=Fraction(2)),
+    ],
     "unary-encoding": [
         lambda: bits(Unary.SYMMETRIC, "1"),
         lambda: bits(Unary.OPTIMISED, "1"),
@@ -129,12 +149,12 @@ def test_a_lone_key_appears_at_most_with_delta_and_one_threshold_lower_would_pas
     assert chance <= 1e-6 < chance * 2.718281829**growth
 
 
-def test_every_mechanism_has_a_card_with_every_heading() -> None:
+def test_every_mechanism_and_the_synthesis_have_a_card_with_every_heading() -> None:
     cards = {path.stem: path.read_text("utf-8") for path in CARDS.glob("*.md")}
     assert cards.keys() == WORST.keys()
     for text in cards.values():
         assert re.findall(r"^## (.+)$", text, re.MULTILINE) == HEADINGS
-        module = re.search(r"`(confide\.noise\.\w+)`", text)
+        module = re.search(r"`(confide\.(?:noise|jobs)[\w.]+)`", text)
         assert module
         __import__(module[1])
 

@@ -91,6 +91,7 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
     from confide.files.legal import read_legal
     from confide.files.policy.policy import read_policy
     from confide.files.study import read_study
+    from confide.files.synth.synth import read_synth
 
     titled = [block for block in blocks(page) if block.title]
     for block in titled:
@@ -103,6 +104,9 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
             assert read_legal(path).sites
         if path.name.startswith("study"):
             assert read_study(path).plan().measurements
+        if path.name.startswith("synth"):
+            found = read_synth(path)
+            assert found.job.events(found.declared.dataset)
         if path.name.startswith("policy"):
             assert read_policy(path).caps
 

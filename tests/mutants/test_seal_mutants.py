@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from confide.errors import ReleaseFailedError
-from confide.learning.running import planned, run_in_parts, run_job
 from confide.release import passage
 from confide.release.jobs import job_rounds
+from confide.service.releasing.jobs import planned, run_in_parts, run_job
 from counting_job import Counting, ThreeParts, clinic
 from left_behind import everything_carried
 

@@ -12,13 +12,13 @@ import pytest
 import confide
 from confide.errors import ContractError
 from confide.files.public.private_places import WORKSPACE
-from confide.learning.running import planned, run_in_parts, run_job
 from confide.release.jobs import job_rounds
 from confide.release.site.snapshot import Snapshot, source_state
 from confide.release.verify.against_ledger import ledger_checks
 from confide.rows.prepared import build
 from confide.rows.sources.fingerprint import SourceState
 from confide.service import site as open_site
+from confide.service.releasing.jobs import planned, run_in_parts, run_job
 from confide.workspace import preparation
 from counting_job import Counting, ThreeParts
 

@@ -29,12 +29,13 @@ from confide.cli.releasing.demo import demo
 from confide.cli.releasing.run import run
 from confide.cli.request import request
 from confide.cli.survey import survey
+from confide.cli.synth import synth
 
 EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
     "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
     "8 outage (no ledger, a full disk, a run over sites that ended): run the same again. "
-    "Only `run`, `federate serve-site` and `demo` spend privacy budget."
+    "Only `run`, `synth run`, `federate serve-site` and `demo` spend privacy budget."
 )
 
 app = typer.Typer(
@@ -92,6 +93,7 @@ app.add_typer(policy, name="policy", rich_help_panel=PREPARE)
 app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
+app.add_typer(synth, name="synth", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
 app.add_typer(federate, name="federate", rich_help_panel=RELEASE)
 app.add_typer(document, name="document", rich_help_panel=CHECK)

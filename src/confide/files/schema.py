@@ -17,6 +17,7 @@ from confide.files.dataset import DatasetFile
 from confide.files.legal import LegalFile
 from confide.files.policy.policy_sections import PolicyFile
 from confide.files.study import StudyFile
+from confide.files.synth.synth import SynthFile
 from confide.files.texts import Section
 
 FILES: Mapping[str, type[Section]] = {
@@ -24,11 +25,12 @@ FILES: Mapping[str, type[Section]] = {
     "study": StudyFile,
     "policy": PolicyFile,
     "legal": LegalFile,
+    "synth": SynthFile,
 }
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file: "dataset", "study", "policy" or "legal".
+    """Return the JSON Schema of a file: "dataset", "study", "policy", "legal" or "synth".
 
     Raises:
         UnknownNameError: If there is no such file.

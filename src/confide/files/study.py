@@ -213,6 +213,10 @@ def _read(path: Path, *, declared: DeclaredDataset | None, period: str | None) -
         named = beside(str(value.get("dataset", _DATASET)), of=path)
         return (read_dataset(named) if declared is None else declared).private()
 
+    if "synthesis" in value:
+        raise ContractError(
+            "It asks for a synthetic table, and is no study.", hint="Write confide synth plan."
+        )
     value = with_public_files(value, path=path, private=private)
     file = read_section(StudyFile, value, name=path.name)
     if declared is None:

@@ -37,7 +37,6 @@ from confide.learning.estimator import Estimator, whose
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
-from confide.learning.running import last_part, planned, run_in_parts
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
@@ -47,6 +46,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity
 from confide.release.jobs.job_certificate import JobRelease
 from confide.release.site.seal import sealing
+from confide.service.releasing.jobs import last_part, planned, run_in_parts
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

@@ -40,12 +40,12 @@ from confide.learning.estimator import ROW_BY_ROW, Estimator, stacked
 from confide.learning.in_memory import OUTCOME, PATIENT, ROWS, column_of, frame_of, request_of
 from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
-from confide.learning.running import planned, run_job
 from confide.privacy.amount import from_nano
 from confide.privacy.exact import Number
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.privacy.unit import Entity
 from confide.release.site.seal import sealing
+from confide.service.releasing.jobs import planned, run_job
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.records import Records

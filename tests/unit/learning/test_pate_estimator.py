@@ -28,9 +28,9 @@ from confide.jobs.learning.pate import job as pate_job
 from confide.jobs.learning.pate.job import read_votes
 from confide.jobs.learning.pate.student import Learns, fitted
 from confide.learning import PATEClassifier, TemporaryLedger
-from confide.learning.running import planned
 from confide.privacy.unit import Entity
 from confide.release.verify.verify import verify
+from confide.service.releasing.jobs import planned
 from pages import DOCS
 from pate_world import BOUNDS, cohort
 

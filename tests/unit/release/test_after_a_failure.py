@@ -10,9 +10,9 @@ import pytest
 import confide
 from confide.budget.ledger import State
 from confide.errors import ReleaseFailedError
-from confide.learning.running import planned, run_job
 from confide.rows.cells import clean
 from confide.rows.cells.session import Session
+from confide.service.releasing.jobs import planned, run_job
 from counting_job import Counting
 
 DATASET = """\

@@ -17,8 +17,8 @@ from confide.errors import (
     LedgerFrozenError,
     PolicyError,
 )
-from confide.learning.running import planned, run_in_parts
 from confide.release.growing import growable
+from confide.service.releasing.jobs import planned, run_in_parts
 from counting_job import ThreeParts
 from recovery_world import ran
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from confide.learning.running import planned, run_job
 from confide.release.quiet import no_output, no_warnings
+from confide.service.releasing.jobs import planned, run_job
 from counting_job import Counting, clinic
 
 

@@ -11,9 +11,9 @@ import pytest
 from command_line import confide
 from confide.budget.ledger import State
 from confide.errors import ReleaseFailedError
-from confide.learning.running import planned, run_in_parts, run_job
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.rows.engines.duckdb import DuckDBEngine
+from confide.service.releasing.jobs import planned, run_in_parts, run_job
 from confide.workspace import open_workspace
 from counting_job import Counting, ThreeParts, clinic
 from left_behind import everything_carried

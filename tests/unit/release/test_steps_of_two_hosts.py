@@ -14,8 +14,8 @@ import confide
 from confide.budget.entry import State
 from confide.errors import ContractError, LedgerFrozenError
 from confide.files.policy.policy import read_policy
-from confide.learning.running import planned, run_in_parts
 from confide.release.patients import AdmittedRows
+from confide.service.releasing.jobs import planned, run_in_parts
 from confide.workspace import open_ledger
 from counting_job import ThreeParts
 from ledgers import schema_of

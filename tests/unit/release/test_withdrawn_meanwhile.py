@@ -7,7 +7,7 @@ import pytest
 
 from confide.budget.chained_ledger import ChainedLedger
 from confide.errors import ContractError
-from confide.learning.running import planned, run_in_parts, run_job
+from confide.service.releasing.jobs import planned, run_in_parts, run_job
 from counting_job import Counting, ThreeParts, clinic
 
 PEOPLE = {"id": "n", "kind": "count", "table": "people"}

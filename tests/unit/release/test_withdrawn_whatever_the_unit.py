@@ -9,9 +9,9 @@ import pytest
 
 from command_line import confide as run
 from confide.errors import ContractError
-from confide.learning.running import planned, run_job
 from confide.privacy.unit import Entity
 from confide.rows.prepared import build
+from confide.service.releasing.jobs import planned, run_job
 from confide.workspace import open_workspace, preparation
 from counting_job import Counting
 from patients_world import write_hospital

@@ -4,7 +4,7 @@ They are written out for readers who check what is combined; any program may be 
 :func:`confide.jobs.synthesis.combine.pooled_tables`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -131,6 +131,73 @@ class LogisticIn:
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalIn:
+    """Share without an event at given times, by Kaplan and Meier, with Greenwood's variance.
+
+    Times inside a bin are drawn evenly, so ask at edges of the bins of the time.
+
+    Attributes:
+        time: Column of the time to the event, or to the end of follow-up.
+        event: Column that says whether it befell.
+        value: Of that column, where it did.
+        at: Times.
+        where: Value by column; all rows when empty.
+    """
+
+    time: str
+    event: str
+    value: Any
+    at: tuple[float, ...]
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that it looks at."""
+        return (self.time, self.event, *self.where)
+
+    def of(self, table: Values) -> Estimated:
+        """Return shares with their variances; rows that lack a time or event are left out."""
+        kept = _kept(table, where=self.where)
+        times = _numbers(table[self.time], name=self.time)[kept]
+        events = table[self.event][kept]
+        usable = ~np.isnan(times) & _present(events)
+        _require_rows(int(usable.sum()))
+        times, befell = times[usable], (events == self.value)[usable]
+        moments, place = np.unique(times, return_inverse=True)
+        died = np.bincount(place, weights=befell, minlength=moments.size)
+        ended = np.bincount(place, minlength=moments.size)
+        at_risk = ended[::-1].cumsum()[::-1]
+        alive = at_risk - died
+        share = np.cumprod(alive / at_risk)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(alive > 0, died / (at_risk * alive), 0.0)
+        variance = share**2 * np.cumsum(terms)
+        found = {}
+        for moment in self.at:
+            last = int(np.searchsorted(moments, moment, side="right")) - 1
+            told = (1.0, 0.0) if last < 0 else (float(share[last]), float(variance[last]))
+            found[f"share without {self.event} = {self.value} at {moment:g}"] = told
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisOf:
+    """An analysis of your own: a hazard ratio, a rate, a median.
+
+    Attributes:
+        columns: All that it looks at; they have to be measured together.
+        analyse: From a table to (estimate, variance as of a plain sample) by name.
+    """
+
+    columns: tuple[str, ...]
+    analyse: Callable[[Values], Estimated]
+
+    def of(self, table: Values) -> Estimated:
+        """Return what it finds in the columns that it names, and in no other."""
+        return self.analyse({name: table[name] for name in self.columns})
+
+
 def fitted_logistic(design: Floats, outcome: Floats) -> tuple[Floats, Floats]:
     """Return coefficients and their variances, by Newton's steps.
 
@@ -168,7 +235,7 @@ def _kept(table: Values, *, where: Mapping[str, Any]) -> NDArray[np.bool_]:
 
 def _present(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype == object:
-        return np.array([value is not None for value in values])
+        return np.array([value is not None for value in values], dtype=bool)
     return np.asarray(~np.isnan(values))
 
 

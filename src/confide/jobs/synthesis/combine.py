@@ -115,8 +115,8 @@ def require_together(columns: Iterable[str], *, cliques: Iterable[Sequence[str]]
     names = ", ".join(sorted(wanted))
     raise ContractError(
         f"No measured table holds {names} together, so no interval of them would cover.",
-        hint="The synthetic rows have them independent given what lies between. Name them in "
-        "together=… of a synthesis before it is run, or ask for a private statistic of them.",
+        hint="The synthetic rows have them independent given what lies between. Name them under "
+        "together: in synth.yaml before it is run, or ask for a private statistic of them.",
     )
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from confide.jobs.synthesis.model.fit import Marginal
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair
 from confide.jobs.synthesis.spec import Synthesis
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import AddedNoise
 from confide.plans.canonical import Json, canonical_bytes
 from confide.privacy.adjacency import Adjacency
 
@@ -62,7 +66,12 @@ class MeasuredMarginals:
     def merging(self) -> tuple[Ints, ...]:
         """What the levels of each column are called after merging."""
         deviation = self.variance_of_one_ways**0.5
-        return merged_levels(self.one_ways, deviation=deviation)
+        found = merged_levels(self.one_ways, deviation=deviation)
+        kept = self.spec.ruled
+        return tuple(
+            np.arange(names.size, dtype=np.int64) if v in kept else names
+            for v, names in enumerate(found)
+        )
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -97,24 +106,37 @@ class MeasuredMarginals:
         return tuple(dict.fromkeys(kept))
 
     @property
+    def noise_of_one_ways(self) -> AddedNoise:
+        """What was added to the count of a level."""
+        return self._noise(self.spec.shares.one_ways, tables=len(self.spec.columns))
+
+    @property
+    def noise_with_target(self) -> AddedNoise:
+        """What was added to a cell of a feature and the target, where there are such tables."""
+        return self._noise(self.spec.shares.with_target, tables=len(self.spec.features))
+
+    @property
+    def noise_of_tables(self) -> AddedNoise:
+        """What was added to a cell of the last tables."""
+        return self._noise(self.spec.shares.tables, tables=max(1, len(self.wanted)))
+
+    def _noise(self, part: Fraction, *, tables: int) -> AddedNoise:
+        return self.spec.noise(part, tables=tables, adjacency=self.adjacency)
+
+    @property
     def variance_of_one_ways(self) -> float:
         """Of the noise of one level, in rows²."""
-        return self._variance(self.spec.shares.one_ways, tables=len(self.spec.columns))
+        return _variance(self.noise_of_one_ways)
 
     @property
     def variance_with_target(self) -> float:
         """Of the noise of a cell, in rows²; 0 where there is no such table."""
-        part = self.spec.shares.with_target
-        return self._variance(part, tables=len(self.spec.features)) if part else 0.0
+        return _variance(self.noise_with_target) if self.spec.shares.with_target else 0.0
 
     @property
     def variance_of_tables(self) -> float:
         """Of the noise of a cell of the last tables, in rows²."""
-        return self._variance(self.spec.shares.tables, tables=max(1, len(self.wanted)))
-
-    def _variance(self, part: Fraction, *, tables: int) -> float:
-        noise = self.spec.noise(part, tables=tables, adjacency=self.adjacency)
-        return float(noise.sigma_squared)
+        return _variance(self.noise_of_tables)
 
     def marginals(self) -> tuple[Marginal, ...]:
         """Return everything that was measured, in merged levels, with its noise."""
@@ -182,6 +204,16 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         )
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         raise VerificationError("The marginals cannot be read.") from None
+
+
+def _variance(noise: AddedNoise) -> float:
+    match noise:
+        case DiscreteGaussian(sigma_squared=squared):
+            return float(squared)
+        case DiscreteLaplace():
+            return noise.variance()
+        case _:
+            assert_never(noise)
 
 
 def _whole(counts: Floats) -> list[int]:

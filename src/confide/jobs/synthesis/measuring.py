@@ -21,8 +21,8 @@ from confide.jobs.synthesis.measured import (
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair, pair_scores, spanning_pairs, triple_scores
 from confide.jobs.synthesis.spec import Synthesis
-from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.entropy import Entropy
+from confide.noise.mechanism import AddedNoise
 from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
@@ -125,7 +125,7 @@ class Measuring:
             },
             of_target=noisy[target],
             sizes=known.sizes,
-            deviation=float(noise.sigma_squared) ** 0.5,
+            error=noise.mean_absolute(),
         )
 
     def _tables(
@@ -145,7 +145,7 @@ def _noisy(
     tables: Sequence[Clique],
     *,
     sizes: Sequence[int],
-    noise: DiscreteGaussian,
+    noise: AddedNoise,
     entropy: Entropy,
 ) -> tuple[NoisyTable, ...]:
     """Return tables of counts, each with fresh noise."""

@@ -1,7 +1,7 @@
 """How far tables of pairs are from what is known of them, in whole rows; and trees of the farthest.
 
     MST            ‖M_ij − n̂·p̂_i·p̂_j‖₁                                   [MMS21]
-    target-aware   ‖M_ijt − p̂_it·p̂_jt·n̂/p̂_t‖₁ − √(2/π)·σ·cells,  and "no further pair" for 0
+    target-aware   ‖M_ijt − p̂_it·p̂_jt·n̂/p̂_t‖₁ − E|noise|·cells,  and "no further pair" for 0
 
 *Lemma.*  What is expected follows from released numbers and is rounded to whole rows before it is
 compared, so a score is a whole number.  A patient who comes or goes changes at most m cells of M by
@@ -121,7 +121,7 @@ def triple_scores(
     with_target: Mapping[int, Floats],
     of_target: Floats,
     sizes: Sequence[int],
-    deviation: float,
+    error: float,
 ) -> dict[Pair, int]:
     """Return how far each pair is from independence given the target, less what noise would add.
 
@@ -132,7 +132,7 @@ def triple_scores(
         with_target: Released counts of each feature (axis 0) and the target (axis 1).
         of_target: Released counts of the target.
         sizes: Number of merged levels.
-        deviation: Of the noise of a triple, in rows.
+        error: Mean absolute noise of a cell of a triple, in rows.
     """
     known = np.maximum(of_target, 0.5)
     given = {v: _given(counts) for v, counts in with_target.items()}
@@ -141,7 +141,7 @@ def triple_scores(
         expected = given[i][:, None, :] * given[j][None, :, :] * known
         exact = exact_table(codes, (i, j, target), sizes=sizes)
         cells = clique_cells((i, j, target), sizes=sizes)
-        penalty = math.floor(math.sqrt(2 / math.pi) * deviation * cells)
+        penalty = math.floor(error * cells)
         found[i, j] = _distance(exact, expected) - penalty
     return found
 

@@ -35,9 +35,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.synthesis.model.junction_tree import Clique, clique_cells, junction_tree
+from confide.jobs.synthesis.model.fit import Impossible
+from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
+from confide.jobs.synthesis.rules import (
+    Never,
+    NotAfter,
+    all_orders,
+    impossible_cells,
+    require_possible,
+)
 from confide.jobs.synthesis.scores import Components
 from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
 from confide.plans.events import JobEvent
 from confide.privacy.accounting.concentrated import epsilon_beside
@@ -86,24 +96,33 @@ class Synthesis:
     Attributes:
         reads: The columns, in order; numbers in public bins.
         columns: What they are called in synthetic tables.
-        rho: The whole charge, in zCDP; rounded up by less than 1e-9.
+        rho: The whole charge, in zCDP; rounded up by less than 1e-9; 0 where ε is named.
         rows: Public planning number of rows.
         target: Name of the column that is to be predicted; empty for general use.
         together: Columns that have to be measured together, whatever is chosen.
+        epsilon: The whole charge, in pure DP; 0 where ρ is named.
+        never: Levels that no row has together.
+        order: Numbers or dates of which one is never above the other.
     """
 
     kind: ClassVar[str] = "synthesis"
 
     reads: Records
     columns: tuple[str, ...]
-    rho: Fraction
-    rows: int
+    rho: Fraction = Fraction(0)
+    rows: int = 0
     target: str = ""
     together: tuple[tuple[str, ...], ...] = ()
+    epsilon: Fraction = Fraction(0)
+    never: tuple[Never, ...] = ()
+    order: tuple[NotAfter, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rho, Fraction) or self.rho <= 0:
-            raise InvalidParameterError(f"Expected an exact rho > 0, got {self.rho}.")
+        amounts = (self.rho, self.epsilon)
+        if not all(isinstance(each, Fraction) and each >= 0 for each in amounts):
+            raise InvalidParameterError(f"Expected an exact rho > 0 or epsilon > 0, got {amounts}.")
+        if sum(each > 0 for each in amounts) != 1:
+            raise InvalidParameterError("Expected rho > 0 or epsilon > 0, and not both.")
         if not isinstance(self.rows, int) or not 1 <= self.rows <= 10**10:
             raise InvalidParameterError(f"Expected rows from 1 to 1e10, got {self.rows}.")
         names = self.columns
@@ -115,12 +134,27 @@ class Synthesis:
                 hint=f"Synthesise the {MOST_COLUMNS} columns that matter most; each further one "
                 "takes its part of the budget.",
             )
-        for group in ((self.target,) if self.target else (), *self.together):
+        for group in ((self.target,) if self.target else (), *self._groups):
             for name in group:
                 if name not in names:
                     raise ContractError(f"No column of the table is called {name!r}.")
         if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
             raise ContractError("Expected 2 to 4 different columns together.")
+
+    @property
+    def rules(self) -> tuple[Never | NotAfter, ...]:
+        """What cannot be."""
+        return (*self.never, *all_orders(self.order))
+
+    @property
+    def ruled(self) -> frozenset[int]:
+        """Places of the columns that a rule names, whose levels are never merged."""
+        return frozenset(self.columns.index(name) for rule in self.rules for name in rule.columns)
+
+    @property
+    def _groups(self) -> tuple[tuple[str, ...], ...]:
+        """Columns that are measured together: as is wished, and as rules need it."""
+        return (*self.together, *(rule.columns for rule in self.rules))
 
     @property
     def place_of_target(self) -> int | None:
@@ -142,7 +176,7 @@ class Synthesis:
         more = () if target is None else (target,)
         sets = [
             frozenset((*(self.columns.index(name) for name in group), *more))
-            for group in self.together
+            for group in self._groups
         ]
         most = [each for each in dict.fromkeys(sets) if not any(each < other for other in sets)]
         known = [each for each in most if target is None or len(each) > 2]
@@ -169,9 +203,11 @@ class Synthesis:
         times = 2 if adjacency is Adjacency.SUBSTITUTE else 1
         return times * most, times * most**2
 
-    def noise(self, part: Fraction, *, tables: int, adjacency: Adjacency) -> DiscreteGaussian:
-        """Return the noise of so many tables that share a part of ρ."""
-        _, l2_squared = self.moved(adjacency)
+    def noise(self, part: Fraction, *, tables: int, adjacency: Adjacency) -> AddedNoise:
+        """Return the noise of so many tables that share a part of ρ, or of ε."""
+        l1, l2_squared = self.moved(adjacency)
+        if self.epsilon:
+            return DiscreteLaplace(scale=tables * l1 / (part * self.epsilon))
         return DiscreteGaussian(sigma_squared=tables * l2_squared / (2 * part * self.rho))
 
     def choice(self, adjacency: Adjacency) -> SetSelection | None:
@@ -179,10 +215,26 @@ class Synthesis:
         candidates = len(self.components.apart()) + (self.place_of_target is not None)
         if candidates < 2:
             return None
-        squared = 8 * self.shares.choice * self.rho / self.rounds
-        epsilon = Fraction(math.isqrt(math.floor(squared * _GRID**2)), _GRID)
+        if self.epsilon:
+            epsilon = self.shares.choice * self.epsilon / self.rounds
+        else:
+            squared = 8 * self.shares.choice * self.rho / self.rounds
+            epsilon = Fraction(math.isqrt(math.floor(squared * _GRID**2)), _GRID)
         reach = 2 * self.moved(adjacency)[0]
         return SetSelection(epsilon=epsilon, reach=reach, size=1, candidates=candidates)
+
+    @property
+    def _joined(self) -> tuple[Clique, ...]:
+        """Columns that one clique of the model has to hold, known before anything is chosen."""
+        target = self.place_of_target
+        pairs = () if target is None else tuple((v, target) for v in sorted(self.ruled - {target}))
+        return (*self.required, *pairs)
+
+    def impossible(self, dataset: Dataset) -> tuple[Impossible, ...]:
+        """Return the cells that rules forbid."""
+        return impossible_cells(
+            self.rules, columns=self.columns, reads=self.reads.reads, dataset=dataset
+        )
 
     def sizes(self, dataset: Dataset) -> tuple[int, ...]:
         """Return the number of levels of each column."""
@@ -224,23 +276,20 @@ class Synthesis:
                     because=f"{why}, so each score moves by at most {l1} either way [MMS21].",
                 )
             )
-        together = f"{why}; k tables get k times this variance each and lose together what one does"
+        what = "scale" if self.epsilon else "variance"
+        together = f"{why}; k tables get k times this {what} each and lose together what one does"
         return (*found, tables("tables", shares.tables, count=1, because=f"{together}."))
 
-    def expected_error(self, dataset: Dataset) -> tuple[float, float]:
-        """Return the mean total-variation error from noise of single columns and of pairs.
-
-        It is what the tables have before any model smooths them and before rare levels are merged,
-        so the error of a pair is a bound of a kind.
-        """
-        adjacency, sizes = dataset.adjacency, self.sizes(dataset)
-        singles = self.noise(self.shares.one_ways, tables=len(sizes), adjacency=adjacency)
-        tables = max(1, len(self.required) + self.rounds)
-        last = self.noise(self.shares.tables, tables=tables, adjacency=adjacency)
-        one = singles.mean_absolute() * sum(sizes) / len(sizes)
-        pairs = self.components.apart() or self.required
-        two = last.mean_absolute() * sum(clique_cells(p, sizes=sizes) for p in pairs) / len(pairs)
-        return min(1.0, one / (2 * self.rows)), min(1.0, two / (2 * self.rows))
+    def amount_times(self, factor: float, *, dataset: Dataset) -> str:
+        """Return the budget that gives noise which is smaller by a factor, as text."""
+        if self.epsilon:
+            enough = self.epsilon * Fraction(math.ceil(factor * 100), 100)
+            return f"ε = {_rounded_up(enough):.3g}"
+        enough = self.rho * Fraction(math.ceil(factor**2 * 100), 100)
+        told = f"rho={_rounded_up(enough):.3g}"
+        if dataset.delta > 0:
+            told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
+        return told
 
     def _check(self, dataset: Dataset) -> None:
         sizes, target = self.sizes(dataset), self.place_of_target
@@ -257,7 +306,15 @@ class Synthesis:
                 )
         more = 1 if target is None else sizes[target]
         largest = max((sizes[i] * sizes[j] * more for i, j in self.components.apart()), default=0)
-        least = junction_tree(sizes, joined=self.required, most_cells=MOST_MODEL_CELLS).cells
+        tree = junction_tree(sizes, joined=self._joined, most_cells=MOST_MODEL_CELLS)
+        require_possible(
+            tree,
+            impossible=self.impossible(dataset),
+            columns=self.columns,
+            reads=self.reads.reads,
+            dataset=dataset,
+        )
+        least = tree.cells
         if least + self.rounds * largest > MOST_MODEL_CELLS:
             raise ContractError(
                 f"Tables of up to {largest:,} cells make a model of more than "
@@ -275,14 +332,17 @@ class Synthesis:
         error = noise.mean_absolute() * sum(sizes) / (2 * len(sizes) * self.rows)
         if error <= DROWNS:
             return
-        enough = self.rho * Fraction(math.ceil((error / DROWNS) ** 2 * 100), 100)
         rows = math.ceil(self.rows * error / DROWNS)
-        told = f"rho={float(enough):.3g}"
-        if dataset.delta > 0:
-            told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
+        told = self.amount_times(error / DROWNS, dataset=dataset)
         raise ContractError(
             f"Noise would drown the table: columns alone would be off by {error:.2f} on average "
             f"(total variation; at most {DROWNS} is accepted).",
             hint=f"With {self.rows:,} rows {told} would do; at this budget, {rows:,} rows or "
             "fewer columns or levels.",
         )
+
+
+def _rounded_up(amount: Fraction) -> float:
+    """Return an amount at three digits, never below it."""
+    places = 2 - math.floor(math.log10(amount))
+    return math.ceil(amount * Fraction(10) ** places) / 10.0**places

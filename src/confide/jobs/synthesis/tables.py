@@ -17,9 +17,10 @@ References:
         private synthetic data. AISTATS 2023. https://arxiv.org/abs/2205.14485
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -27,9 +28,12 @@ from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.counts import added_up, exact_table, shares_of
 from confide.jobs.synthesis.measured import MeasuredMarginals, NoisyTable
 from confide.jobs.synthesis.model.draw import Draws, rows_drawn
-from confide.jobs.synthesis.model.fit import FittedModel, Marginal, fitted_model
+from confide.jobs.synthesis.model.fit import FittedModel, Impossible, Marginal, fitted_model
 from confide.jobs.synthesis.model.junction_tree import JunctionTree, junction_tree
 from confide.jobs.synthesis.spec import MOST_MODEL_CELLS
+from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import AddedNoise
 from confide.plans.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -50,11 +54,13 @@ class Synthetic:
         measured: What was released.
         model: In merged levels.
         digest: SHA-256 of the released answer, from which coins follow.
+        impossible: Cells of chance 0.
     """
 
     measured: MeasuredMarginals
     model: FittedModel
     digest: str
+    impossible: tuple[Impossible, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -90,6 +96,7 @@ class Synthetic:
             self.model.tree,
             marginals=_marginals(again, known=known, merging=merging),
             total=known.total,
+            impossible=self.impossible,
             start=self.model.potentials,
         )
         found = rows_drawn(model, rows=times * self.rows, how=Draws.INDEPENDENT, generator=coins)
@@ -97,10 +104,23 @@ class Synthetic:
         return _unmerged(found, merging, shares=shares, generator=coins)
 
 
-def synthetic(measured: MeasuredMarginals, *, digest: str) -> Synthetic:
-    """Return the model of what was released."""
-    model = fitted_model(_tree(measured), marginals=measured.marginals(), total=measured.total)
-    return Synthetic(measured=measured, model=model, digest=digest)
+def synthetic(
+    measured: MeasuredMarginals, *, digest: str, impossible: Sequence[Impossible] = ()
+) -> Synthetic:
+    """Return the model of what was released.
+
+    Args:
+        measured: What was released.
+        digest: SHA-256 of the released answer.
+        impossible: Cells that the rules of its settings forbid.
+    """
+    model = fitted_model(
+        _tree(measured),
+        marginals=measured.marginals(),
+        total=measured.total,
+        impossible=impossible,
+    )
+    return Synthetic(measured=measured, model=model, digest=digest, impossible=tuple(impossible))
 
 
 def _tree(measured: MeasuredMarginals) -> JunctionTree:
@@ -118,12 +138,14 @@ def _perturbed(of: Synthetic, *, generator: "Generator") -> MeasuredMarginals:
     for v, counts in enumerate(known.one_ways):
         expected = of.rows * model.marginal((v,))[merging[v]] * shares[v]
         sampled = exact_table(levels, (v,), sizes=full) - expected
-        alone.append(counts + sampled + _noise(counts, known.variance_of_one_ways, generator))
+        alone.append(counts + sampled + _noise(counts, known.noise_of_one_ways, generator))
     return replace(
         known,
         one_ways=tuple(alone),
-        with_target=_moved(of, sample, known.with_target, known.variance_with_target, generator),
-        tables=_moved(of, sample, known.tables, known.variance_of_tables, generator),
+        with_target=_moved(of, sample, known.with_target, known.noise_with_target, generator)
+        if known.with_target
+        else (),
+        tables=_moved(of, sample, known.tables, known.noise_of_tables, generator),
     )
 
 
@@ -131,20 +153,29 @@ def _moved(
     of: Synthetic,
     sample: Ints,
     tables: Sequence[NoisyTable],
-    variance: float,
+    noise: AddedNoise,
     generator: "Generator",
 ) -> tuple[NoisyTable, ...]:
     found = []
     for each in tables:
         expected = of.rows * of.model.marginal(each.variables)
         sampled = exact_table(sample, each.variables, sizes=of.model.tree.sizes) - expected
-        counts = each.counts + sampled + _noise(each.counts, variance, generator)
+        counts = each.counts + sampled + _noise(each.counts, noise, generator)
         found.append(replace(each, counts=counts))
     return tuple(found)
 
 
-def _noise(counts: Floats, variance: float, generator: "Generator") -> Floats:
-    return np.rint(generator.normal(scale=variance**0.5, size=counts.shape))
+def _noise(counts: Floats, noise: AddedNoise, generator: "Generator") -> Floats:
+    """Return fresh noise of the law of what was added."""
+    match noise:
+        case DiscreteGaussian(sigma_squared=squared):
+            return np.rint(generator.normal(scale=float(squared) ** 0.5, size=counts.shape))
+        case DiscreteLaplace(scale=scale):
+            chance = -math.expm1(-float(1 / scale))
+            ends = [generator.geometric(chance, size=counts.shape) for _ in range(2)]
+            return np.asarray(ends[0] - ends[1], dtype=np.float64)
+        case _:
+            assert_never(noise)
 
 
 def _marginals(

@@ -1,7 +1,8 @@
 """Levels of synthetic rows as values: labels, numbers inside their bins, dates, nothing.
 
 A number or date in a bin is drawn evenly from the grid of the bin, which is all that was measured
-of it: a mean of such values has the bias of that assumption, at most half a bin.
+of it: a mean of such values has the bias of that assumption, at most half a bin.  Where a rule says
+that one is at most another, each is drawn between those before it and the ends of those after it.
 """
 
 import datetime as dt
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Ints
+from confide.errors import ContractError
+from confide.jobs.synthesis.rules import BEYOND, NotAfter, all_orders, innermost, level_ends
 from confide.tables.expression import BinOf, Expression, OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Domain, Kind
@@ -31,6 +34,7 @@ def values_of_levels(
     reads: Sequence[Expression],
     dataset: Dataset,
     generator: "Generator",
+    order: Sequence[NotAfter] = (),
 ) -> Values:
     """Return what levels of rows stand for.
 
@@ -40,11 +44,62 @@ def values_of_levels(
         reads: Their expressions.
         dataset: Public facts.
         generator: Of places inside bins.
+        order: Rules that the values keep.
     """
-    return {
+    found = {
         name: _column(levels[:, v], of=reads[v], dataset=dataset, generator=generator)
         for v, name in enumerate(columns)
     }
+    rules = all_orders(order)
+    if rules:
+        of = {name: (levels[:, v], reads[v]) for v, name in enumerate(columns)}
+        drawn = _in_order(rules, of=of, dataset=dataset, generator=generator)
+        for name, canonical in drawn.items():
+            inside = domain(innermost(of[name][1]), dataset=dataset)
+            known = np.abs(canonical) < BEYOND
+            told = _told(np.where(known, canonical, inside.lower), of=inside)
+            told[~known] = None if told.dtype == object else np.nan
+            found[name] = told
+    return found
+
+
+def _in_order(
+    rules: Sequence[NotAfter],
+    *,
+    of: Mapping[str, tuple[Ints, Expression]],
+    dataset: Dataset,
+    generator: "Generator",
+) -> dict[str, Ints]:
+    """Return canonical integers of the columns that rules of order name.
+
+    Args:
+        rules: With those that follow from them.
+        of: Levels of rows and expression of each column.
+        dataset: Public facts.
+        generator: Of places inside bins.
+    """
+    names = sorted({name for rule in rules for name in rule.columns})
+    before = {name: [rule.first for rule in rules if rule.then == name] for name in names}
+    names.sort(key=lambda name: len(before[name]))
+    low, most = {}, {}
+    for name in names:
+        codes, expression = of[name]
+        ends = level_ends(expression, dataset=dataset)
+        if ends is None:
+            raise ContractError(f"Column {name!r} has no order.")
+        low[name], most[name] = ends[0][codes], ends[1][codes]
+    cap = {
+        name: np.minimum.reduce([most[name], *(most[r.then] for r in rules if r.first == name)])
+        for name in names
+    }
+    found: dict[str, Ints] = {}
+    for name in names:
+        least = np.maximum.reduce([low[name], *(found[each] for each in before[name])])
+        known = most[name] < BEYOND
+        high = np.where(known, np.maximum(cap[name], least), 0)
+        drawn = generator.integers(np.where(known, least, 0), high + 1)
+        found[name] = np.where(known, drawn, -BEYOND)
+    return found
 
 
 def _column(

@@ -188,7 +188,7 @@ def _is_last(entry: Entry, *, parts: int) -> bool:
 def _ended(growth: Growth) -> BurnedError:
     return BurnedError(
         f"The job of entry {growth.opened} ended: {growth.closed}; its charge stays.",
-        hint="Its last part is in the ledger: confide.learning.running.last_part, or "
+        hint="Its last part is in the ledger: confide.service.releasing.jobs.last_part, or "
         "checkpoint() of a model. To begin anew, and be charged again, use a new request "
         "key.",
     )

@@ -10,7 +10,7 @@ from confide.budget.policy.adoption import adopted
 from confide.budget.policy.counters import HeldCap
 from confide.drawing.numbers import power_text
 from confide.files.dataset import DeclaredDataset
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Priced
 from confide.plans.pricing.roads import amount_in
 from confide.privacy.amount import ATTO, NANO, Amount, decimal_text
 from confide.privacy.measure import LedgerMeasure, Measure, letter_in
@@ -43,7 +43,7 @@ class PlanCap:
     epsilon: Mapping[str, str]
 
 
-def plan_caps(spent: Spent, *, planned: Plan, free: bool = False) -> tuple[PlanCap, ...]:
+def plan_caps(spent: Spent, *, planned: Priced, free: bool = False) -> tuple[PlanCap, ...]:
     """Return the use of each cap, what a plan takes of it, and what is free after.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from confide.drawing.words import load_words
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Priced
 from confide.plans.pricing.by_itself import loss_by_itself
 from confide.privacy.loss import ApproxDP
 from confide.report.wording.by_itself_words import by_itself_sentences
@@ -47,11 +47,11 @@ class ToldLoss:
     epsilon_by_itself: Annotated[str | None, OMITTED] = None
 
 
-def told_loss(plan: Plan) -> ToldLoss:
-    """Return what a plan costs."""
+def told_loss(plan: Priced) -> ToldLoss:
+    """Return what a plan costs, of a study or of a job."""
     words, dataset = load_words("en"), plan.dataset
     unit, adjacency = dataset.unit.entity, dataset.adjacency
-    alone = loss_by_itself(plan)
+    alone = loss_by_itself(plan) if isinstance(plan, Plan) else None
     meaning = meaning_of_plan(plan)
     shown = meaning.shown
     told = adjacency_text(unit, adjacency=adjacency, words=words)
@@ -64,6 +64,6 @@ def told_loss(plan: Plan) -> ToldLoss:
         delta=f"{float(shown.delta if isinstance(shown, ApproxDP) else 0):g}",
         text=f"{loss_text(shown, words=words)}: {told}",
         odds=tuple(odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)),
-        noise=by_itself_sentences(plan, words=words),
+        noise=by_itself_sentences(plan, words=words) if isinstance(plan, Plan) else (),
         epsilon_by_itself=None if alone is None else f"{float(alone.epsilon):.4f}",
     )

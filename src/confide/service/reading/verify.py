@@ -25,6 +25,10 @@ BESIDE = ("report.html", "methods.md", "references.bib", "figures")
 """What lies beside a certificate, in words and pictures, and is not covered by it."""
 
 
+SYNTHETIC = "synthetic.json"
+"""What lies beside the certificate of a synthesis, with the digests of its tables."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trusted:
     """What a reader holds against a certificate; nothing of it is needed.
@@ -126,6 +130,8 @@ def _unchecked(
         ask = "The steward can ask the ledger: --ledger dataset.yaml"
         yield f"On the issuer's word: {what}{since}. {ask}"
     beside = [name for name in BESIDE if (folder / name).exists()]
+    if (folder / SYNTHETIC).exists():
+        beside.append("the synthetic tables and their model (confide.combine makes them anew)")
     if beside:
         yield f"Not checked: {', '.join(beside)}. Where they differ, the tables count."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from confide.errors import ContractError, VerificationError
 from confide.files.study import DeclaredStudy
-from confide.plans.plan import Plan
+from confide.plans.plan import Plan, Priced
 from confide.regular_file import read_bytes
 from confide.release.approval import analyst_of
 from confide.release.published import has_answer, key_of_plan
@@ -118,7 +118,7 @@ def _delivered(
     with site:
         plan = declared.plan()
         require_outside(out, folder=site.folder)
-        _require_room(out, plan=plan, request=request)
+        require_room(out, plan=plan, request=request)
         key = request_key(plan, request)
         before = site.ledger.head().number
         made = way(plan, key).called(declared.labels)
@@ -153,7 +153,7 @@ def _delivered(
     )
 
 
-def has_room(out: Path, *, plan: Plan, request: str | None = None) -> bool:
+def has_room(out: Path, *, plan: Priced, request: str | None = None) -> bool:
     """Return whether a folder is free, or holds this plan under this request already."""
     path = out / "certificate.json"
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
@@ -179,7 +179,7 @@ def require_outside(out: Path, *, folder: Path) -> None:
         )
 
 
-def _require_room(out: Path, *, plan: Plan, request: str | None) -> None:
+def require_room(out: Path, *, plan: Priced, request: str | None) -> None:
     """Refuse a place that cannot be written, before anything is charged."""
     if not has_room(out, plan=plan, request=request):
         raise ContractError(
@@ -191,6 +191,6 @@ def _require_room(out: Path, *, plan: Plan, request: str | None) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(above))
 
 
-def request_key(plan: Plan, request: str | None) -> str:
+def request_key(plan: Priced, request: str | None) -> str:
     """Return the idempotency key of a request; the plan's digest when none was given."""
     return request or key_of_plan(plan)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.budget.ledger import StoredRelease
 from confide.errors import BudgetExhaustedError, ContractError
-from confide.files.dataset import Checking
+from confide.files.dataset import Checking, DeclaredDataset
 from confide.noise.entropy import SystemEntropy
 from confide.plans.plan import Plan
 from confide.release.approval import analyst_of, authority_of
@@ -57,7 +57,9 @@ def release(
     _require_plan(plan)
     who = analyst or analyst_of(site.ledger, plan, request=request)
     key = request or key_of_plan(plan)
-    require_checked(site, stored=has_answer(plan, ledger=site.ledger, analyst=who, request_key=key))
+    require_checked(
+        site.declared, stored=has_answer(plan, ledger=site.ledger, analyst=who, request_key=key)
+    )
     if not again:
         refuse_again(plan, ledger=site.ledger, analyst=who, request_key=key)
     outlines = site.declared.outlines(plan)
@@ -94,7 +96,7 @@ def advance(
     As :func:`release`; of the plan, ``through`` and the snapshot alone may have changed.
     """
     _require_plan(plan)
-    require_checked(site, stored=has_periods(plan, ledger=site.ledger))
+    require_checked(site.declared, stored=has_periods(plan, ledger=site.ledger))
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
         stored = gate(site).advance(
@@ -106,7 +108,7 @@ def advance(
         return certified_here(site, stored, snapshot=snapshot, outlines=outlines)
 
 
-def require_checked(site: Site, *, stored: bool) -> None:
+def require_checked(declared: DeclaredDataset, *, stored: bool) -> None:
     """Refuse, free of charge, a source that nobody checked as it is, where that is required.
 
     It tells whether somebody ran `confide check`, and nothing of what was found.  What is stored
@@ -114,7 +116,7 @@ def require_checked(site: Site, *, stored: bool) -> None:
     """
     if stored:
         return
-    if site.declared.checked is Checking.REQUIRED and not is_checked(site.declared):
+    if declared.checked is Checking.REQUIRED and not is_checked(declared):
         raise ContractError(
             "dataset.yaml requires that the source be checked, and nobody checked it as it is now.",
             hint="The steward runs: confide check",

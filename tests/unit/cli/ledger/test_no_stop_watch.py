@@ -8,7 +8,7 @@ import pyarrow as pa
 import confide as library
 from command_line import confide
 from confide.budget.entry import FORWARD
-from confide.learning.running import planned, run_in_parts
+from confide.service.releasing.jobs import planned, run_in_parts
 from counting_job import ThreeParts
 from small_clinic import make_clinic
 

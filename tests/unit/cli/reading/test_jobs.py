@@ -4,7 +4,7 @@ import pytest
 
 from command_line import confide
 from confide.jobs import kinds
-from confide.learning.running import planned, run_job
+from confide.service.releasing.jobs import planned, run_job
 from counting_job import KIND, Counting, clinic
 
 

@@ -11,11 +11,11 @@ from confide.errors import ContractError, InvalidParameterError, PolicyError
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.measured import MEASURED, read_measured
 from confide.jobs.synthesis.measuring import Measuring
-from confide.learning.running import planned, run_in_parts
 from confide.plans.job import plan_job
 from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.release.verify.verify import verify
+from confide.service.releasing.jobs import planned, run_in_parts
 from confide.tables.expression import ColumnOf
 from seeded import SeededEntropy
 from synthesis_world import (

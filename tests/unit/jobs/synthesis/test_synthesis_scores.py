@@ -71,7 +71,7 @@ def test_the_same_holds_of_triples_with_a_target(most):
         column = rows.sum(axis=1, keepdims=True) % 2
         return triple_scores(
             np.hstack([rows, column]), PAIRS, target=target, with_target=tables,
-            of_target=np.array([5.0, 4.0]), sizes=(*SIZES, 2), deviation=1.0,
+            of_target=np.array([5.0, 4.0]), sizes=(*SIZES, 2), error=0.8,
         )  # fmt: skip
 
     assert moves(score, most=most, start=2) == (most, 2 * most, most**2)
@@ -82,8 +82,8 @@ def test_a_pair_that_noise_would_drown_scores_less_than_none():
     rows[:5] = 1
     tables = {0: np.array([[5.0, 0], [0, 5]]), 1: np.array([[5.0, 0], [0, 5]])}
     known = {"target": 2, "with_target": tables, "of_target": np.array([5.0, 5.0])}
-    drowned = triple_scores(rows, [(0, 1)], sizes=(2, 2, 2), deviation=4.0, **known)
-    assert drowned[0, 1] == -math.floor(math.sqrt(2 / math.pi) * 4 * 8)
+    drowned = triple_scores(rows, [(0, 1)], sizes=(2, 2, 2), error=4.0, **known)
+    assert drowned[0, 1] == -4 * 8
 
 
 CHOICE = SetSelection(epsilon=Fraction(1), reach=2, size=1, candidates=4)

@@ -5,7 +5,7 @@ import signal
 import sys
 
 from confide.budget.chained_ledger import ChainedLedger
-from confide.learning.running import planned, run_in_parts
+from confide.service.releasing.jobs import planned, run_in_parts
 from counting_job import ThreeParts, clinic
 
 

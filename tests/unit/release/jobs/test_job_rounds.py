@@ -14,12 +14,12 @@ from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.growth import part_key
 from confide.budget.ledger import State, Step
 from confide.errors import BurnedError, InvalidParameterError, PolicyError, ReleaseFailedError
-from confide.learning.running import gate_of, planned, run_in_parts
 from confide.release.asking import charge_request
 from confide.release.jobs import job_rounds
 from confide.release.jobs.job_rounds import _raising
 from confide.release.passage import BoughtAnswer
 from confide.release.verify.verify import verify
+from confide.service.releasing.jobs import gate_of, planned, run_in_parts
 from counting_job import ThreeParts, clinic
 from left_behind import everything_carried
 from pages import ROOT

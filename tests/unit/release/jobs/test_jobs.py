@@ -16,12 +16,12 @@ from confide.errors import (
     UnsupportedError,
     VerificationError,
 )
-from confide.learning.running import planned, run_job
 from confide.release.jobs.job_answer import read_answer
 from confide.release.site.keys import read_signing_key
 from confide.release.site.ledger_pin import make_keys
 from confide.release.verify.verify import read_certificate, verify
 from confide.release.verify.verify_job import _events, answer_in
+from confide.service.releasing.jobs import planned, run_job
 from confide.statistics import read_job
 from counting_job import Counting, clinic
 from issued import signed

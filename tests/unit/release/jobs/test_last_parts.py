@@ -9,8 +9,8 @@ import confide
 from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import State
 from confide.errors import BurnedError, PolicyError, ReleaseFailedError
-from confide.learning.running import last_part, planned, run_in_parts
 from confide.release.jobs import job_rounds
+from confide.service.releasing.jobs import last_part, planned, run_in_parts
 from counting_job import ThreeParts
 from ledgers import schema_of
 from postgres_server import server

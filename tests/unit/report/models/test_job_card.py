@@ -2,8 +2,8 @@
 
 from confide.drawing.words import load_words
 from confide.jobs import kinds
-from confide.learning.running import planned, run_job
 from confide.report.models.job_card import job_card
+from confide.service.releasing.jobs import planned, run_job
 from counting_job import KIND, Counting, clinic
 
 

@@ -158,7 +158,7 @@ def test_tables_in_memory_are_not_checked_and_need_not_be(tmp_path):
 
 def test_a_job_over_such_a_source_is_refused_too(tmp_path, monkeypatch):
     from confide.jobs import kinds
-    from confide.learning.running import planned, run_job
+    from confide.service.releasing.jobs import planned, run_job
     from counting_job import KIND, Counting
 
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, KIND))
@@ -183,7 +183,7 @@ def test_a_job_over_such_a_source_is_refused_too(tmp_path, monkeypatch):
 
 def test_a_job_in_parts_that_is_stored_is_delivered_and_a_new_one_refused(tmp_path, monkeypatch):
     from confide.jobs import kinds
-    from confide.learning.running import planned, run_in_parts
+    from confide.service.releasing.jobs import planned, run_in_parts
     from counting_job import KIND, ThreeParts
 
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, KIND))

@@ -74,7 +74,7 @@ def _values(chances: Floats, *, groups: Ints, how: Draws, generator: "Generator"
     even = np.full_like(chances, 1 / width)
     shares = np.divide(chances, totals, out=even, where=totals > 0)
     steps = np.cumsum(shares, axis=1)
-    steps[:, -1] = 1.0
+    steps = np.where(steps >= steps[:, -1:], 1.0, steps)  # none after the last that can be
     ladder: Floats = np.add(steps, np.arange(float(len(chances)))[:, None]).ravel()
     if how is Draws.INDEPENDENT:
         points = generator.random(groups.size)

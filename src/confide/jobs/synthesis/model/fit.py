@@ -121,7 +121,7 @@ def fitted_model(
         ContractError: If a marginal or impossible cells lie in no clique, or forbid everything.
     """
     least = _LeastSquares(tree, marginals=marginals, total=total)
-    zeros = _zeros(tree, impossible=impossible)
+    zeros = zeros_of(tree, impossible=impossible)
     if start is None:
         potentials = least.proportional(zeros, steps=PROPORTIONAL)
     else:
@@ -252,7 +252,8 @@ def _inner(one: Sequence[Floats], other: Sequence[Floats]) -> float:
     return math.fsum(float((a * b).sum()) for a, b in zip(one, other, strict=True))
 
 
-def _zeros(tree: JunctionTree, *, impossible: Sequence[Impossible]) -> list[Floats]:
+def zeros_of(tree: JunctionTree, *, impossible: Sequence[Impossible]) -> list[Floats]:
+    """Return potentials of 0, and of cells that cannot be far below."""
     found = [np.zeros(tree.shape(clique)) for clique in tree.cliques]
     for each in impossible:
         place = tree.holding(each.variables)

@@ -1,10 +1,13 @@
-"""A job through the gate of a workspace: charged, run, certified."""
+"""A job through the gate of an open data set: charged, run, certified."""
 
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
+from confide.budget.chained_ledger import ChainedLedger
 from confide.budget.ledger import State, StoredRelease
 from confide.errors import BudgetExhaustedError
+from confide.files.dataset import DeclaredDataset
 from confide.files.public.private_places import WORKSPACE
 from confide.noise.entropy import SystemEntropy
 from confide.plans.job import Job, JobPlan, plan_job
@@ -24,10 +27,30 @@ from confide.release.site.rotation import signing_key
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
 from confide.service.releasing.release import require_checked
-from confide.workspace import Workspace
+
+if TYPE_CHECKING:
+    from confide.rows.engine import Engine
 
 
-def planned(ws: Workspace, job: Job, *, study: Study | None = None, delta: Number = 0) -> JobPlan:
+class OpenData(Protocol):
+    """A data set that is open: a site, or a workspace."""
+
+    @property
+    def declared(self) -> DeclaredDataset:
+        """What dataset.yaml says."""
+
+    @property
+    def ledger(self) -> ChainedLedger:
+        """The ledger of its budget."""
+
+    def engine(self) -> "Engine":
+        """Return the engine over the source as it is now."""
+
+    def same_consent(self) -> Callable[[], None]:
+        """Return what refuses once others withdrew consent than those the engine leaves out."""
+
+
+def planned(ws: OpenData, job: Job, *, study: Study | None = None, delta: Number = 0) -> JobPlan:
     """Return the priced plan of a job; reads and charges nothing.
 
     Args:
@@ -43,7 +66,7 @@ def planned(ws: Workspace, job: Job, *, study: Study | None = None, delta: Numbe
     return plan_job(job, study=why, dataset=ws.declared.dataset, delta=exact(delta))
 
 
-def gate_of(ws: Workspace) -> JobGate:
+def gate_of(ws: OpenData) -> JobGate:
     """Return the gate of jobs of a workspace."""
     return JobGate(
         ledger=ws.ledger,
@@ -58,7 +81,7 @@ def gate_of(ws: Workspace) -> JobGate:
 
 @sealing
 def run_job(
-    ws: Workspace,
+    ws: OpenData,
     job: RunnableJob,
     *,
     plan: JobPlan,
@@ -85,7 +108,7 @@ def run_job(
     who = analyst or analyst_of(ws.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     require_checked(
-        ws.site, stored=has_answer(plan, ledger=ws.ledger, analyst=who, request_key=key)
+        ws.declared, stored=has_answer(plan, ledger=ws.ledger, analyst=who, request_key=key)
     )
 
     def through(watched: Callable[[str], None]) -> StoredRelease:
@@ -96,7 +119,7 @@ def run_job(
 
 @sealing
 def run_in_parts(
-    ws: Workspace,
+    ws: OpenData,
     job: Job,
     *,
     plan: JobPlan,
@@ -113,7 +136,7 @@ def run_in_parts(
     who = analyst or analyst_of(ws.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     done = has_parts(plan, runner=runner, ledger=ws.ledger, analyst=who, request_key=key)
-    require_checked(ws.site, stored=done)
+    require_checked(ws.declared, stored=done)
 
     def through(watched: Callable[[str], None]) -> StoredRelease:
         return release_in_parts(
@@ -129,7 +152,7 @@ def run_in_parts(
     return _certified(ws, plan, through=through, progress=progress)
 
 
-def last_part(ws: Workspace) -> JobRelease | None:
+def last_part(ws: OpenData) -> JobRelease | None:
     """Return the last answer of a job in the ledger, certified; None where there is none.
 
     For a job that ended early: what it published until then was charged for.
@@ -143,7 +166,7 @@ def last_part(ws: Workspace) -> JobRelease | None:
 
 
 def _certified(
-    ws: Workspace,
+    ws: OpenData,
     plan: JobPlan,
     *,
     through: Callable[[Callable[[str], None]], StoredRelease],
@@ -161,7 +184,7 @@ def _certified(
 
 
 def _signed(
-    ws: Workspace, stored: StoredRelease, *, commitment: CommitmentPart | None = None
+    ws: OpenData, stored: StoredRelease, *, commitment: CommitmentPart | None = None
 ) -> JobRelease:
     """Return a stored answer with its certificate."""
     declared = ws.declared

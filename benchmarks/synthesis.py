@@ -1,0 +1,248 @@
+"""A synthetic table as the job makes it: seconds of processor, and the error of tables of two columns.
+
+Run: python benchmarks/synthesis.py FOLDER [--draws 5] [--peer]
+
+FOLDER holds ``tabular/adult_discretised.csv.gz`` with ``adult_domain.json`` (UCI Adult in public
+bins, 14 columns) and ``encounters/diabetes130_encounters.parquet`` (15 columns of the first visit of
+each patient).  45,000 rows of each are the data; ε = 1, δ = 10⁻⁶, one patient added or removed, one
+row a patient.  Noise and choices are the exact ones of the system.  Error is the total-variation
+distance between the synthetic table and the data, a mean over all pairs of columns, in the levels
+of the columns as they are declared.  With a target, AUC is that of a logistic regression on rows
+that are kept apart, trained on the synthetic table and on the data.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[threads] = "1"
+
+import numpy as np
+import pandas as pd
+
+from confide.files.dataset import declared_by
+from confide.jobs.synthesis.counts import renamed
+from confide.jobs.synthesis.measured import MEASURED, read_measured
+from confide.jobs.synthesis.measuring import Measuring
+from confide.jobs.synthesis.model.draw import Draws, rows_drawn
+from confide.jobs.synthesis.spec import Synthesis
+from confide.jobs.synthesis.tables import synthetic
+from confide.noise.entropy import SystemEntropy
+from confide.plans.job import JobPlan, plan_job
+from confide.plans.plan import Study
+from confide.privacy.accounting.concentrated import rho_for
+from confide.rows.records import RecordRows
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import ColumnOf
+from confide.tables.records import Records
+from confide.tables.relation import Relation
+
+ROWS, EPSILON, DELTA = 45_000, Fraction(1), Fraction(1, 10**6)
+ENCOUNTERS = (
+    "race", "gender", "age", "admission_type_id", "discharge_disposition_id",
+    "admission_source_id", "time_in_hospital", "num_procedures", "number_emergency",
+    "number_inpatient", "number_diagnoses", "max_glu_serum", "A1Cresult", "insulin", "readmitted",
+)  # fmt: skip
+
+
+def adult(folder: Path) -> tuple[np.ndarray, tuple[str, ...], tuple[int, ...], str]:
+    """Return levels of rows, names, sizes and the target."""
+    domain = json.loads((folder / "tabular/adult_domain.json").read_text("utf-8"))
+    rows = pd.read_csv(folder / "tabular/adult_discretised.csv.gz")
+    names = tuple(domain)
+    return rows[list(names)].to_numpy(), names, tuple(domain.values()), names[-1]
+
+
+def diabetes130(folder: Path) -> tuple[np.ndarray, tuple[str, ...], tuple[int, ...], str]:
+    """Return the same of the first visits of patients."""
+    rows = pd.read_parquet(folder / "encounters/diabetes130_encounters.parquet")
+    rows = rows.drop_duplicates("patient_nbr")
+    columns, sizes = [], []
+    for name in ENCOUNTERS:
+        codes, levels = pd.factorize(rows[name].fillna("missing").astype(str), sort=True)
+        columns.append(np.minimum(codes, 29))
+        sizes.append(min(30, len(levels)))
+    return np.column_stack(columns), ENCOUNTERS, tuple(sizes), "readmitted"
+
+
+def job_of(names: Sequence[str], sizes: Sequence[int], *, target: str) -> tuple[Synthesis, object]:
+    """Return the job and the data set that declares its columns."""
+    columns = {
+        name: {"categories": [f"{name} {i}" for i in range(size)]}
+        for name, size in zip(names, sizes, strict=True)
+    }
+    declared = declared_by(
+        {
+            "dataset": {"id": "rows", "lineage": "rows", "snapshot": "1"},
+            "source": {"kind": "frames"},
+            "protects": {"unit": "patient", "id": "patient", "adjacency": "add-remove"},
+            "accounting": {"measure": "zcdp", "delta": str(DELTA)},
+            "caps": {"lifetime": {"epsilon": "10"}},
+            "tables": {"rows": {"columns": columns}},
+        },
+        folder=".",
+    )
+    reads = tuple(ColumnOf(table="rows", column=name) for name in names)
+    spec = Synthesis(
+        reads=Records(relation=Relation(table="rows"), reads=reads, bounds=RowBound(max_rows=1)),
+        columns=tuple(names),
+        rho=rho_for(EPSILON, delta=DELTA),
+        rows=ROWS,
+        target=target,
+    )
+    return spec, declared.dataset
+
+
+def measured_by(
+    levels: np.ndarray, spec: Synthesis, dataset: object
+) -> tuple[Mapping[str, bytes], JobPlan]:
+    """Return what the job releases, and its plan."""
+    rows = {"p": np.arange(len(levels)), "rk": np.arange(len(levels))}
+    rows |= {f"e{i}": levels[:, i] for i in range(levels.shape[1])}
+    records = RecordRows(
+        rows | {"fold": np.zeros(len(levels), int)}, columns=levels.shape[1], most=1
+    )
+    plan = plan_job(spec, study=Study(id="synthesis"), dataset=dataset)
+    runner = Measuring(spec, plan=plan)
+    files = runner.opened()
+    for part in range(1, runner.parts + 1):
+        files = runner.advanced(
+            records, part=part, before=files, entropy=SystemEntropy(), progress=lambda _: None
+        )
+    return files, plan
+
+
+def made(levels: np.ndarray, spec: Synthesis, dataset: object) -> tuple[np.ndarray, float]:
+    """Return a synthetic table and the seconds of processor that all of it took."""
+    began = time.process_time()
+    files, plan = measured_by(levels, spec, dataset)
+    found = read_measured(files[MEASURED], spec=spec, adjacency=plan.adjacency)
+    table = synthetic(found, digest=os.urandom(32).hex()).table()
+    return table, time.process_time() - began
+
+
+def error_of_pairs(table: np.ndarray, levels: np.ndarray, sizes: Sequence[int]) -> float:
+    """Return the mean total-variation distance of tables of two columns."""
+    found = []
+    for i, j in itertools.combinations(range(len(sizes)), 2):
+        shares = [
+            np.bincount(each[:, i] * sizes[j] + each[:, j], minlength=sizes[i] * sizes[j])
+            / len(each)
+            for each in (table, levels)
+        ]
+        found.append(np.abs(shares[0] - shares[1]).sum() / 2)
+    return float(np.mean(found))
+
+
+def beside_mbi(levels: np.ndarray, spec: Synthesis, dataset: object) -> str:
+    """Return a line of Markdown: fit and error of pairs in merged levels, of ours and of mbi."""
+    files, plan = measured_by(levels, spec, dataset)
+    found = read_measured(files[MEASURED], spec=spec, adjacency=plan.adjacency)
+    began = time.process_time()
+    made_of = synthetic(found, digest=os.urandom(32).hex())
+    fitted = time.process_time() - began
+    merged, sizes = renamed(levels, found.merging), found.sizes
+    ours = rows_drawn(
+        made_of.model, rows=len(levels), how=Draws.SPREAD_OUT, generator=np.random.default_rng(1)
+    )
+    known = found.marginals()
+    about = {
+        "sizes": list(map(int, sizes)),
+        "cliques": [list(each.variables) for each in known],
+        "total": found.total,
+        "rows": len(levels),
+    }
+    arrays = {f"counts{i}": each.counts for i, each in enumerate(known)}
+    arrays |= {f"deviation{i}": np.sqrt(each.variance.mean()) for i, each in enumerate(known)}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / name) for name in ("in.npz", "out.npz")]
+        np.savez(paths[0], about=np.array(json.dumps(about)), **arrays)
+        here = Path(__file__).parent
+        python = here.parent / ".venv-bench-mbi" / "bin" / "python"
+        subprocess.run(
+            [python, here / "peers" / "synthesis_with_mbi.py", *paths],
+            check=True,
+            env=os.environ | {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"},
+            stderr=subprocess.DEVNULL,
+        )
+        peer = np.load(paths[1])
+        first, again, drawn = peer["seconds"]
+        theirs = peer["table"]
+    errors = [error_of_pairs(each, merged, sizes) for each in (ours, theirs)]
+    return (
+        f"| {len(sizes)} columns, merged levels | {fitted:.2f} | {errors[0]:.4f} | "
+        f"{first:.1f}, then {again:.2f} | {drawn:.2f} | {errors[1]:.4f} |"
+    )
+
+
+def auc_of(table: np.ndarray, judge: np.ndarray, sizes: Sequence[int], *, target: int) -> float:
+    """Return the AUC of a logistic regression that learns from a table."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    def terms(rows: np.ndarray) -> np.ndarray:
+        others = [v for v in range(len(sizes)) if v != target]
+        return np.column_stack([np.eye(sizes[v])[rows[:, v]] for v in others])
+
+    last = sizes[target] - 1 if sizes[target] == 2 else 0
+    model = LogisticRegression(max_iter=500, C=1.0)
+    model.fit(terms(table), table[:, target] == last)
+    score = model.predict_proba(terms(judge))[:, 1]
+    return float(roc_auc_score(judge[:, target] == last, score))
+
+
+def compared(name: str, folder: Path, *, draws: int) -> str:
+    """Return lines of Markdown for one table."""
+    levels, names, sizes, target = {"adult": adult, "diabetes130": diabetes130}[name](folder)
+    order = np.random.default_rng(20261128).permutation(len(levels))
+    data, judge = levels[order[:ROWS]], levels[order[ROWS:]]
+    at, lines = names.index(target), []
+    real = auc_of(data, judge, sizes, target=at)
+    for aim in ("", target):
+        spec, dataset = job_of(names, sizes, target=aim)
+        found = []
+        for _ in range(draws):
+            table, seconds = made(data, spec, dataset)
+            found.append(
+                (
+                    seconds,
+                    error_of_pairs(table, data, sizes),
+                    auc_of(table, judge, sizes, target=at),
+                )
+            )
+        seconds, error, auc = np.mean(found, axis=0)
+        told = f"{aim} as target" if aim else "general use"
+        lines.append(
+            f"| {name}, {len(names)} columns | {told} | {seconds:.2f} | {error:.4f} | "
+            f"{auc:.3f} | {real:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--peer", action="store_true", help="fit mbi 2 to the same marginals")
+    asked = parser.parse_args()
+    if asked.peer:
+        print("| data | fit, CPU s | error of pairs | mbi: fit, CPU s | rows, CPU s | error |")
+        print("|---|---|---|---|---|---|")
+        for read in (adult, diabetes130):
+            rows_of, names_of, sizes_of_it, _ = read(asked.folder)
+            chosen = np.random.default_rng(20261128).permutation(len(rows_of))[:ROWS]
+            job, declared_of = job_of(names_of, sizes_of_it, target="")
+            print(beside_mbi(rows_of[chosen], job, declared_of))
+        raise SystemExit
+    print("| data | for | CPU s | error of pairs | AUC from synthetic | AUC from data |")
+    print("|---|---|---|---|---|---|")
+    for table_name in ("adult", "diabetes130"):
+        print(compared(table_name, asked.folder, draws=asked.draws))

@@ -1,0 +1,71 @@
+"""``confide synth plan``: what a synthetic table would cost and how far off it would be; free."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confide.cli.output import Json, Output, Quiet, say, table
+
+if TYPE_CHECKING:
+    from confide.service.synthesis.plan import SynthesisPreview
+
+OVER_CAP = 5
+
+
+def plan_synth(
+    file: Annotated[Path, typer.Argument(help="A synth.yaml.")] = Path("synth.yaml"),
+    *,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a synthetic table would cost and how far off it would be; reads no data."""
+    from confide.service.synthesis.plan import plan_synthesis
+
+    output = Output(json=as_json, quiet=quiet)
+    seen = plan_synthesis(file)
+    output.result("synth-plan", seen, show=lambda: show_synthesis_plan(seen))
+    for each in seen.warnings:
+        output.note(each)
+    if seen.released:
+        output.note("This table is released already: running it again costs nothing.")
+    elif seen.begun:
+        output.note("It was begun, and is charged: running it goes on where it was stopped.")
+    elif not seen.fits:
+        output.note("It does not fit: a cap would be passed.")
+        raise typer.Exit(OVER_CAP)
+
+
+def show_synthesis_plan(seen: "SynthesisPreview") -> None:
+    """Print the plan of a synthesis for people."""
+    say(f"{seen.title or seen.study}  ({seen.dataset})", style="bold")
+    body = [(each.name, f"{each.levels:,}", each.read) for each in seen.columns]
+    table(("column", "levels", "read as"), body, title="Columns", right=(1,))
+    if seen.target:
+        say(f"Target: {seen.target}. Each column is measured with it, and pairs of them as well.")
+    for each in seen.together:
+        say(f"Measured together: {', '.join(each)}.")
+    say(f"At most {seen.pairs} pairs are chosen privately and measured.")
+    drawn = [
+        (
+            each.name,
+            str(each.uses),
+            each.mechanism,
+            "–" if each.off is None else f"{each.off:.1f}",
+        )
+        for each in seen.noise
+    ]
+    head = ("step", "times", "noise", "a cell is off by, rows")
+    table(head, drawn, title="What is drawn", right=(1, 3))
+    say(
+        f"Expected error from noise alone (total variation, {seen.rows:,} rows): about "
+        f"{seen.error_of_columns:.3f} of a column, {seen.error_of_pairs:.3f} of a pair that is "
+        "measured. What the model leaves out comes on top."
+    )
+    say(f"{seen.tables} tables carry the uncertainty of noise and sampling; they cost nothing.")
+    for cap in seen.caps:
+        after = "no cap" if cap.free_after is None else f"{cap.free_after} free after"
+        say(f"  {cap.cap}: {cap.letter} = {cap.this} of {cap.limit or '–'}, {after}")
+    say(f"All together: {seen.loss.text}.", style="bold")
+    for sentence in seen.loss.odds:
+        say(f"  {sentence}")

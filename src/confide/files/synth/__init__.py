@@ -1,0 +1,1 @@
+"""What synth.yaml says."""

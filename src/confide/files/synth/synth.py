@@ -1,0 +1,310 @@
+"""synth.yaml: one synthesis is one plan, one charge, one certificate.
+
+See docs/reference/synth.md; the JSON Schema is generated from the models here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from confide.budget.policy.epsilon_caps import EpsilonCaps
+from confide.errors import ContractError, UnknownNameError, concerning, in_file
+from confide.files.accounting import AmountSection, amount_nano
+from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
+from confide.files.where import canonical, read_where
+from confide.files.yaml_text import read_yaml
+from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
+from confide.jobs.synthesis.spec import Synthesis
+from confide.plans.plan import Study
+from confide.privacy.amount import NANO
+from confide.privacy.measure import Measure
+from confide.tables.bound_contributions import RowBound
+from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.records import Records
+from confide.tables.relation import Relation, domain, resolve
+from confide.tables.schema import Dataset, Kind
+
+FEW_LEVELS = 20
+"""A number or date of more levels is put into bins."""
+BINS = 10
+MOST_TABLES = 100
+
+MissingWord = Literal["level", "leave-out"]
+
+
+class AboutSynthesis(Section):
+    """Why the table is made."""
+
+    id: str
+    title: str = ""
+    purpose: str = ""
+    audience: Literal["public", "registered", "internal"] = "public"
+    tier: str = ""
+    project: str = ""
+    licence: str = ""
+
+
+class SynthColumn(Section):
+    """One column of the synthetic table."""
+
+    of: str = ""
+    bins: Counting | list[Bound] | None = None
+    missing: MissingWord | None = None
+
+
+class SynthSpend(Section):
+    """What the synthesis costs: an amount, or a share of the cap over the lifetime."""
+
+    epsilon: Positive | None = None
+    rho: Positive | None = None
+    share: Level | None = None
+
+
+class SynthBounds(Section):
+    """How much one patient may contribute."""
+
+    rows: Counting = 1
+
+
+class SynthFile(Section):
+    """The sections of synth.yaml."""
+
+    synthesis: AboutSynthesis
+    dataset: str = "dataset.yaml"
+    table: str = ""
+    where: dict[str, Any] = Field(default_factory=dict)
+    columns: list[str] | dict[str, SynthColumn]
+    missing: MissingWord = "level"
+    target: str = ""
+    together: list[list[str]] = Field(default_factory=list)
+    never: list[dict[str, Any]] = Field(default_factory=list)
+    order: list[list[str]] = Field(default_factory=list)
+    per_patient: SynthBounds = Field(default_factory=SynthBounds)
+    rows: Counting
+    tables: Counting = 20
+    spend: SynthSpend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSynthesis:
+    """What synth.yaml says, and the data set it is about.
+
+    Attributes:
+        study: Why.
+        job: What is measured.
+        tables: How many tables carry the uncertainty.
+        declared: The data set.
+        file: Name of synth.yaml.
+    """
+
+    study: Study
+    job: Synthesis
+    tables: int
+    declared: DeclaredDataset
+    file: str
+
+
+def read_synth(
+    source: Path | Mapping[str, Any], *, declared: DeclaredDataset | None = None
+) -> DeclaredSynthesis:
+    """Return what a synth.yaml, or a mapping in its words, asks.
+
+    Args:
+        source: The file, or its content.
+        declared: The data set; read from the file that is named when None.
+
+    Raises:
+        ContractError: If it breaks its contract; the message names the place.
+    """
+    name = source.name if isinstance(source, Path) else "synthesis"
+    with in_file(name):
+        value = read_yaml(source) if isinstance(source, Path) else dict(source)
+        if "statistics" in value:
+            raise ContractError(
+                "It asks for statistics, and for no synthetic table.", hint="Write confide plan."
+            )
+        file = read_section(SynthFile, value, name=name)
+        if declared is None:
+            here = source if isinstance(source, Path) else Path(name)
+            declared = read_dataset(beside(file.dataset, of=here))
+        return DeclaredSynthesis(
+            study=Study(**file.synthesis.model_dump()),
+            job=_job(file, declared=declared),
+            tables=_tables(file.tables),
+            declared=declared,
+            file=name,
+        )
+
+
+def _tables(many: int) -> int:
+    if many > MOST_TABLES:
+        raise ContractError(
+            f"Expected at most {MOST_TABLES} tables, got {many}.",
+            hint="Twenty are enough: intervals of 50 are 5 % shorter.",
+        )
+    return many
+
+
+def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
+    dataset = declared.dataset
+    table = file.table or (dataset.tables[0].name if len(dataset.tables) == 1 else "")
+    if not table:
+        raise ContractError(
+            "The synthesis does not say whose rows it is about.",
+            hint=f"Write table: {dataset.tables[0].name}.",
+        )
+    dataset.table(table)
+    sections = file.columns if isinstance(file.columns, dict) else {}
+    names = tuple(file.columns)
+    reads = []
+    for name in names:
+        with concerning(name, kind="Column"):
+            section = sections.get(name, SynthColumn())
+            missing = section.missing or file.missing
+            reads.append(_read(name, section, missing=missing, table=table, dataset=dataset))
+    by_name = dict(zip(names, reads, strict=False))
+    if len(by_name) < len(names):
+        raise ContractError("A column is named twice.")
+    return Synthesis(
+        reads=Records(
+            relation=Relation(
+                table=table, where=read_where(file.where, table=table, dataset=dataset)
+            ),
+            reads=tuple(reads),
+            bounds=RowBound(max_rows=file.per_patient.rows),
+            unit=dataset.unit.entity,
+        ),
+        columns=names,
+        rows=file.rows,
+        target=file.target,
+        together=tuple(tuple(group) for group in file.together),
+        never=tuple(_never(each, of=by_name, dataset=dataset) for each in file.never),
+        order=tuple(_not_after(each, of=by_name) for each in file.order),
+        **_amount(file.spend, declared=declared),
+    )
+
+
+def _read(
+    name: str, section: SynthColumn, *, missing: MissingWord, table: str, dataset: Dataset
+) -> Expression:
+    """Return what a column reads: in bins where it is a number of many levels."""
+    of = resolve(section.of or name, table=table, dataset=dataset)
+    within = domain(of, dataset=dataset)
+    if within.kind is Kind.TEXT:
+        raise ContractError(
+            f"Column {name!r} is text, whose values are not public.",
+            hint="Declare categories for it in dataset.yaml.",
+        )
+    many = section.bins
+    if many is None and within.kind is not Kind.CATEGORY and within.size() > FEW_LEVELS:
+        many = BINS
+    if many is not None:
+        if not isinstance(of, ColumnOf | ValueOf) or within.kind is Kind.CATEGORY:
+            raise ContractError(
+                f"Column {name!r} is a category already, and is not put into bins.",
+                hint="Leave bins out.",
+            )
+        if isinstance(many, list):
+            edges = tuple(canonical(name, edge, within) for edge in many)
+        else:
+            edges = _even(within.lower, within.upper, bins=min(many, within.size() - 1))
+        of = BinOf(of=of, edges=edges)
+    if missing == "level" and not isinstance(of, OrMissing):
+        return OrMissing(of=of)  # type: ignore[arg-type]
+    return of
+
+
+def _even(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:
+    """Return the edges of bins of nearly one width between declared bounds."""
+    bins = max(1, bins)
+    return tuple(lower + (upper - lower) * i // bins for i in range(bins + 1))
+
+
+def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> dict[str, Fraction]:
+    """Return ρ or ε of the job, in the measure in which it is planned."""
+    dataset = declared.dataset
+    given = [each for each in (spend.epsilon, spend.rho, spend.share) if each is not None]
+    if len(given) != 1:
+        raise ContractError(
+            "spend: expected one of epsilon, rho and share.", hint="Write spend: {epsilon: 1}."
+        )
+    if spend.share is not None:
+        nano = _share_of_cap(spend.share, declared=declared)
+    else:
+        section = AmountSection(epsilon=spend.epsilon, rho=spend.rho)
+        nano = amount_nano(section, dataset=dataset, place="spend")
+    key = "epsilon" if dataset.measure is Measure.PURE else "rho"
+    return {key: Fraction(nano, NANO)}
+
+
+def _share_of_cap(share: Fraction, *, declared: DeclaredDataset) -> int:
+    """Return a share of the lifetime's cap in 1e-9 of the measure of the plan."""
+    limits = declared.caps or declared.policy
+    if limits is None:
+        raise ContractError("spend: there is no cap to take a share of.", hint="Write epsilon: 1.")
+    whole = EpsilonCaps.of(limits).lifetime
+    if declared.dataset.mixed:
+        section = AmountSection(epsilon=share * whole / NANO)
+        return amount_nano(section, dataset=declared.dataset, place="spend")
+    return int(share * whole)
+
+
+def _never(rule: Mapping[str, Any], *, of: Mapping[str, Expression], dataset: Dataset) -> Never:
+    found = []
+    for name, said in rule.items():
+        expression = _known(name, of=of)
+        found.append(_levels(name, said, of=expression, dataset=dataset))
+    return Never(columns=tuple(rule), levels=tuple(found))
+
+
+def _known(name: str, *, of: Mapping[str, Expression]) -> Expression:
+    if name not in of:
+        raise UnknownNameError("column", name, known=of)
+    return of[name]
+
+
+def _levels(name: str, said: Any, *, of: Expression, dataset: Dataset) -> tuple[int, ...]:
+    """Return levels that a rule names: labels, or the bins that lie wholly within a range."""
+    within = domain(of, dataset=dataset)
+    if isinstance(said, Mapping):
+        ends = level_ends(of, dataset=dataset)
+        if ends is None or not said or set(said) - {"from", "to"}:
+            raise ContractError(
+                f"never: {name}: expected labels, or from and to of a number or date."
+            )
+        inside = domain(innermost(of), dataset=dataset)
+        low = canonical(name, said["from"], inside) if "from" in said else inside.lower
+        high = canonical(name, said["to"], inside) if "to" in said else inside.upper
+        places = tuple(
+            i for i, (a, b) in enumerate(zip(*ends, strict=True)) if low <= a and b <= high
+        )
+        if not places:
+            raise ContractError(
+                f"never: {name}: no bin lies wholly within this range.",
+                hint="Give the column bins whose edges are the range's.",
+            )
+        return places
+    labels: Sequence[Any] = said if isinstance(said, list) else [said]
+    if not within.keys:
+        inside = domain(innermost(of), dataset=dataset)
+        return tuple(canonical(name, each, inside) - within.lower for each in labels)
+    for each in labels:
+        if str(each) not in within.keys:
+            raise UnknownNameError(f"level of {name}", str(each), known=within.keys)
+    return tuple(within.keys.index(str(each)) for each in labels)
+
+
+def _not_after(pair: Sequence[str], *, of: Mapping[str, Expression]) -> NotAfter:
+    if len(pair) != 2:
+        raise ContractError(
+            "A rule of order names two columns, of which the first is never above the second.",
+            hint="Write order: [[admission, discharge]].",
+        )
+    for name in pair:
+        _known(name, of=of)
+    return NotAfter(first=pair[0], then=pair[1])

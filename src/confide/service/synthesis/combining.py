@@ -1,0 +1,47 @@
+"""Combine: an analysis of the tables of a synthesis, with intervals that cover noise and sampling.
+
+*Privacy:* reads what was published; costs nothing.
+"""
+
+from pathlib import Path
+
+from confide.jobs.synthesis.analyses import Analysis
+from confide.jobs.synthesis.combine import CombinedEstimate
+from confide.jobs.synthesis.synthetic import TABLES, SyntheticData
+from confide.release.verify.verify_job import answer_in
+
+
+def combine(
+    source: str | Path | SyntheticData,
+    analysis: Analysis,
+    *,
+    tables: int = TABLES,
+    level: float = 0.95,
+) -> tuple[CombinedEstimate, ...]:
+    """Return estimates of an analysis, with intervals that cover sampling and noise.
+
+    The tables are made anew from the released counts, so that no changed file is analysed.
+
+    Args:
+        source: The folder that ``confide synth run`` left, or what ``ws.synthesize`` gave.
+        analysis: ``MeanIn``, ``ShareIn``, ``LogisticIn``, ``SurvivalIn``; or ``AnalysisOf``, one of
+            your own.
+        tables: How many carry the uncertainty, at least 5; more give shorter intervals.
+        level: Of the intervals.
+
+    Raises:
+        ContractError: If the columns were not measured together, or tables are too few.
+        VerificationError: If the folder holds no release of a synthesis, or a file was changed.
+    """
+    made = source if isinstance(source, SyntheticData) else synthetic_in(source)
+    return made.combine(analysis, tables=tables, level=level)
+
+
+def synthetic_in(folder: str | Path) -> SyntheticData:
+    """Return what the release in a folder gives.
+
+    Raises:
+        VerificationError: If it is none of a synthesis, or a file was changed.
+        OSError: If a file cannot be read.
+    """
+    return SyntheticData.of(answer_in(Path(folder)))

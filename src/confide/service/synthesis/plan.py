@@ -1,0 +1,247 @@
+"""Plan a synthesis: what it measures, how far tables may be off, what it costs; reads no row."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from confide.files.synth.synth import DeclaredSynthesis, read_synth
+from confide.jobs.synthesis.forecast import foreseen_error
+from confide.jobs.synthesis.measuring import Measuring
+from confide.jobs.synthesis.spec import Synthesis
+from confide.plans.job import JobPlan
+from confide.release.approval import analyst_of
+from confide.release.jobs.job_rounds import has_parts
+from confide.release.published import has_answer, key_of_plan
+from confide.service.opening import initialise
+from confide.service.planning.caps import PlanCap, plan_caps
+from confide.service.planning.loss import ToldLoss, told_loss
+from confide.service.releasing.jobs import planned
+from confide.service.site import Site
+from confide.tables.expression import OrMissing
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
+
+UNSHARP = 0.15
+"""Expected error of a pair from noise alone above which a plan warns."""
+_STEP, _MOST_STEPS = 1.15, 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedColumn:
+    """A column of the synthetic table.
+
+    Attributes:
+        name: Its name.
+        levels: How many.
+        read: What it is: bins or labels, in short.
+    """
+
+    name: str
+    levels: int
+    read: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedNoise:
+    """What is drawn.
+
+    Attributes:
+        name: Of the step.
+        uses: How often, at most.
+        mechanism: Its noise.
+        off: Mean absolute error that it adds to a cell, in rows; None of a choice.
+        because: Why a patient moves it so far.
+    """
+
+    name: str
+    uses: int
+    mechanism: str
+    off: float | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisPreview:
+    """What is known of a synthesis before it runs.
+
+    Attributes:
+        study: Its id.
+        title: For people.
+        dataset: Its id.
+        digest: Of the plan.
+        loss: What it costs.
+        columns: Of the table.
+        target: Column that is to be predicted; "" for general use.
+        together: Columns that are measured together whatever is chosen.
+        pairs: Most pairs that are chosen beside them.
+        tables: How many tables carry the uncertainty.
+        rows: Public planning number of rows.
+        error_of_columns: Expected total-variation error of one column, from noise alone.
+        error_of_pairs: The same of a pair that is measured.
+        noise: What is drawn.
+        caps: What it takes of each.
+        fits: Whether every cap allows it.
+        begun: Whether it was charged, so that it costs nothing to run it, or to go on.
+        released: Whether it was run to its end.
+        warnings: What to know before it is run.
+    """
+
+    study: str
+    title: str
+    dataset: str
+    digest: str
+    loss: ToldLoss
+    columns: tuple[PlannedColumn, ...]
+    target: str
+    together: tuple[tuple[str, ...], ...]
+    pairs: int
+    tables: int
+    rows: int
+    error_of_columns: float
+    error_of_pairs: float
+    noise: tuple[PlannedNoise, ...]
+    caps: tuple[PlanCap, ...]
+    fits: bool
+    begun: bool
+    released: bool
+    warnings: tuple[str, ...]
+
+
+def declared_synthesis(source: Path | Mapping[str, Any]) -> DeclaredSynthesis:
+    """Return what a synth.yaml asks of a data set whose workspace has its keys.
+
+    Raises:
+        ContractError: If it or its data set breaks its contract.
+    """
+    found = read_synth(source)
+    initialise(found.declared.base)
+    return found
+
+
+def plan_synthesis(source: Path | Mapping[str, Any]) -> SynthesisPreview:
+    """Return everything that is known of a synthesis before it runs.
+
+    Args:
+        source: A synth.yaml, or its content.
+
+    Raises:
+        ContractError: If it breaks its contract, or cannot be learnt; the message says what would.
+        LedgerFrozenError: If the ledger does not match its chain or anchor.
+    """
+    declared = declared_synthesis(source)
+    with Site(declared.declared) as site:
+        return preview_synthesis(declared, site=site)
+
+
+def job_plan(declared: DeclaredSynthesis, *, site: Site) -> JobPlan:
+    """Return the priced plan of a synthesis."""
+    return planned(site, declared.job, study=declared.study)
+
+
+def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPreview:
+    """Return what is known of a synthesis, of a data set that is open."""
+    plan, job, ledger = job_plan(declared, site=site), declared.job, site.ledger
+    who, key = analyst_of(ledger, plan), key_of_plan(plan)
+    runner = Measuring(job, plan=plan)
+    begun = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
+    done = has_parts(plan, runner=runner, ledger=ledger, analyst=who, request_key=key)
+    spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
+    caps = plan_caps(spent, planned=plan, free=begun)
+    one, two = foreseen_error(job, dataset=plan.dataset)
+    names = job.columns
+    return SynthesisPreview(
+        study=plan.study.id,
+        title=plan.study.title,
+        dataset=plan.dataset.id,
+        digest=plan.digest(),
+        loss=told_loss(plan),
+        columns=_columns(job, dataset=plan.dataset),
+        target=job.target,
+        together=tuple(tuple(names[v] for v in each) for each in job.required),
+        pairs=job.rounds,
+        tables=declared.tables,
+        rows=job.rows,
+        error_of_columns=one,
+        error_of_pairs=two,
+        noise=_noise(plan),
+        caps=caps,
+        fits=all(cap.fits for cap in caps),
+        begun=begun,
+        released=done,
+        warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
+    )
+
+
+def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
+    """Return by what factor less noise brings a pair's error to what is not warned of."""
+    factor = 1.0
+    for _ in range(_MOST_STEPS):
+        factor *= _STEP
+        grown = Fraction(factor).limit_denominator(1000)
+        more = replace(job, rho=job.rho * grown**2, epsilon=job.epsilon * grown)
+        if foreseen_error(more, dataset=dataset)[1] <= UNSHARP:
+            break
+    return factor
+
+
+def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
+    found = []
+    for name, of in zip(job.columns, job.reads.reads, strict=True):
+        within = domain(of, dataset=dataset)
+        keys = within.keys
+        read = f"{within.lower} to {within.upper}"
+        if keys:
+            read = ", ".join(keys) if len(keys) <= 4 else f"{keys[0]}, {keys[1]}, … {keys[-1]}"
+        found.append(PlannedColumn(name=name, levels=within.size(), read=read))
+    return tuple(found)
+
+
+def _noise(plan: JobPlan) -> tuple[PlannedNoise, ...]:
+    from confide.noise.set_selection import SetSelection
+
+    found = []
+    for event in plan.events:
+        noise, off = event.noise, None
+        if isinstance(noise, SetSelection):
+            told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
+        else:
+            off = noise.mean_absolute()
+            told = f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
+        found.append(
+            PlannedNoise(
+                name=event.name, uses=event.count, mechanism=told, off=off, because=event.because
+            )
+        )
+    return tuple(found)
+
+
+def _warnings(job: Synthesis, *, two: float, dataset: Dataset) -> "list[str]":
+    found = []
+    if two > UNSHARP:
+        factor = _less_noise(job, dataset=dataset)
+        told = job.amount_times(factor, dataset=dataset)
+        rows = math.ceil(job.rows * factor)
+        found.append(
+            f"A pair would be off by about {two:.2f} (total variation) from noise alone: with "
+            f"{told}, or {rows:,} rows, it would be at most {UNSHARP:g}."
+        )
+    if job.place_of_target is None and not job.together and len(job.columns) > 2:
+        found.append(
+            "No target and no columns together are named: which pairs are measured is chosen "
+            "privately, and intervals hold for those pairs alone."
+        )
+    for name, of in zip(job.columns, job.reads.reads, strict=True):
+        if isinstance(of, OrMissing) and domain(of.of, dataset=dataset).size() == 1:
+            found.append(
+                f"Column {name!r} has one value, or none: leave it out, and add it to the rows, "
+                "unless it is of interest whether it is missing."
+            )
+    if job.reads.bounds.max_rows > 1:
+        found.append(
+            f"Rows of one patient are drawn one by one, up to {job.reads.bounds.max_rows} a "
+            "patient: the synthetic table does not say which rows are of one patient."
+        )
+    return found

@@ -1,0 +1,135 @@
+"""Broken syntheses: what is public in the real one is read from the rows, at no charge."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from confide.jobs.synthesis.counts import exact_table, merged_levels, renamed, sizes_of
+from confide.jobs.synthesis.measured import NoisyTable
+from confide.jobs.synthesis.measuring import Measuring
+from confide.jobs.synthesis.scores import pair_scores
+from synthesis_search import LEAD, SCORE, SHAPE, chosen_often, farthest, holds
+
+pytestmark = pytest.mark.mutant
+
+
+def search(measuring=Measuring, **given):
+    return farthest(measuring, most=2, **given)
+
+
+def test_the_real_one_passes_and_attains_what_it_states():
+    for target in ("", "died"):
+        found = search(target=target)
+        assert holds(found, most=2)
+        assert found["one_ways"] == (2, 4)
+        assert found["tables"] == (2, 4)
+    assert chosen_often() > 3
+
+
+class DomainFromData(Measuring):
+    """Counts the levels that are there."""
+
+    def _one_ways(self, codes, known, *, entropy):  # noqa: ARG002
+        sizes = tuple(int(size) for size in codes.max(axis=0) + 1)
+        found = [exact_table(codes, (v,), sizes=sizes) for v in range(len(sizes))]
+        return replace(known, one_ways=tuple(each.astype(float) for each in found))
+
+
+class BinsFromData(Measuring):
+    """Puts numbers into bins of equally many rows."""
+
+    def _codes(self, rows):
+        codes = super()._codes(rows).copy()
+        ranks = np.argsort(np.argsort(codes[:, 0], kind="stable"), kind="stable")
+        codes[:, 0] = ranks * 5 // len(codes)
+        return codes
+
+
+class BoundsFromData(Measuring):
+    """Begins where the least value is."""
+
+    def _codes(self, rows):
+        codes = super()._codes(rows).copy()
+        codes[:, 0] -= codes[:, 0].min()
+        return codes
+
+
+class CategoriesFromData(Measuring):
+    """Numbers categories by how often they are there."""
+
+    def _codes(self, rows):
+        codes = super()._codes(rows).copy()
+        often = np.argsort(-np.bincount(codes[:, 2], minlength=4), kind="stable")
+        codes[:, 2] = np.argsort(often)[codes[:, 2]]
+        return codes
+
+
+class MergingFromData(Measuring):
+    """Merges the levels that are rare in the rows, whatever the noisy counts say."""
+
+    def _tables(self, codes, known, *, entropy):  # noqa: ARG002
+        exact = [np.bincount(codes[:, v]) for v in range(codes.shape[1])]
+        merging = merged_levels(exact, deviation=1)
+        merged, sizes = renamed(codes, merging), sizes_of(merging)
+        tables = [(v, exact_table(merged, v, sizes=sizes)) for v in known.wanted]
+        made = tuple(NoisyTable(variables=v, counts=t.astype(float)) for v, t in tables)
+        return replace(known, tables=made)
+
+
+class NumberFromData(Measuring):
+    """Expects as many rows as there are."""
+
+    def _scores(self, merged, known):
+        shares, total = known.merged_one_ways, len(merged)
+        pairs = self._spec.components.apart()
+        return pair_scores(merged, pairs, noisy=shares, total=total)
+
+
+class StructureFromData(Measuring):
+    """Takes the pairs that are farthest from independent."""
+
+    def _choice(self, codes, known, *, entropy):  # noqa: ARG002
+
+        scores = self._scores(renamed(codes, known.merging), known)
+        order = sorted(scores, key=lambda pair: -scores[pair])
+        components, found = self._spec.components, []
+        for pair in order:
+            if pair in components.apart():
+                components.join(pair)
+                found.append(pair)
+        return replace(known, chosen=tuple(found))
+
+
+@pytest.mark.parametrize("target", ["", "died"])
+def test_a_domain_that_is_read_from_the_rows_is_caught(target):
+    assert SHAPE in search(DomainFromData, target=target, tries=20)
+
+
+def test_bins_that_follow_the_rows_are_caught():
+    assert not holds(search(BinsFromData, tries=20), most=2)
+
+
+def test_bounds_that_follow_the_rows_are_caught():
+    assert not holds(search(BoundsFromData), most=2)
+
+
+def test_categories_in_the_order_of_the_rows_are_caught():
+    assert not holds(search(CategoriesFromData), most=2)
+
+
+def test_levels_that_are_merged_by_exact_counts_are_caught():
+    assert SHAPE in search(MergingFromData)
+
+
+def test_a_number_of_rows_that_is_read_is_caught():
+    found = search(NumberFromData)
+    assert found[SCORE][0] > 2 or found[LEAD][0] > 4
+
+
+def test_a_structure_that_is_read_from_the_rows_is_caught():
+    assert chosen_often(StructureFromData) == 1
+
+
+def test_a_patient_with_more_rows_than_are_stated_is_caught():
+    assert not holds(farthest(Measuring, most=3, tries=20), most=2)
