@@ -27,6 +27,7 @@ from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
 from confide.tables.normal_codes import normal_codes
 from confide.tables.per_patient import PerPatientValue
+from confide.tables.sheet import FIRST_ROW, Sheet
 from confide.tables.spine import Spine
 
 LARGEST_VALUE = 2**53
@@ -233,6 +234,7 @@ class Table:
             planning, and enforced by nothing.
         encoding: Of its text files.
         dialect: Of its text files.
+        sheet: Where it stands in its workbook.
         query: SELECT over one table of the source, of which the columns are; "" reads ``source``.
     """
 
@@ -249,6 +251,7 @@ class Table:
     encoding: Encoding = Encoding.UTF_8
     query: str = ""
     dialect: Dialect = AS_USUAL
+    sheet: Sheet = FIRST_ROW
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:
@@ -256,6 +259,11 @@ class Table:
                 f"Table {self.name!r} holds contacts, and a person can have several.",
                 hint="Leave rows-per-patient out.",
             )
+
+    @property
+    def names_a_file(self) -> bool:
+        """Whether it says what it is called in the source."""
+        return self.source != self.name
 
     @property
     def conditions(self) -> tuple[Accepted, ...]:

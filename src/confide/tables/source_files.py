@@ -11,9 +11,20 @@ from confide.tables.source import SourceKind
 
 PARQUET = (".parquet",)
 DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+WORKBOOKS = (".xlsx", ".xlsm")
+STATA = (".dta",)
+SPSS = (".sav", ".zsav")
+SAS = (".sas7bdat", ".xpt")
 LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")
 """What DuckDB writes beside a file, and reads rows from where it is still there: what was written
 since the last checkpoint, during one that did not end, and while both were put together."""
+ENDINGS = {
+    SourceKind.EXCEL: WORKBOOKS,
+    SourceKind.STATA: STATA,
+    SourceKind.SPSS: SPSS,
+    SourceKind.SAS: SAS,
+}
+"""Of the files that other programs write."""
 
 
 def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path, ...], ...]:
@@ -34,6 +45,8 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
             return _parts(root, table, endings=PARQUET)
         case SourceKind.CSV:
             return _parts(root, table, endings=DELIMITED)
+        case SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS:
+            return _parts(root, table, endings=ENDINGS[kind])
         case SourceKind.OMOP:
             return _in_any_case(root, table)
         case _:

@@ -1,0 +1,60 @@
+"""Cells of other programs as text, exactly, so that every rule of CSV cells holds for them too.
+
+A number that is whole and below 2⁵³ is its plain digits, any other the shortest decimal that is
+that number again.  From 2⁵³ on two long ids may be one number: it keeps its exponent, by which
+`confide check` knows it.  A date is YYYY-MM-DD, a moment has its time after it, a time of day and a
+duration are hours:minutes:seconds, true and false are words.
+
+*Privacy:* functions of one cell, total: whatever a cell holds, it becomes a text.
+"""
+
+import datetime as dt
+import math
+
+from confide.tables.encoding import UNREADABLE
+
+_EXACT = 2**53
+LONGEST_TEXT = 2**16
+"""Characters; a longer text is no cell of a table, and reads as damaged."""
+
+
+def written(value: object) -> str:
+    """Return a cell as text; empty where nothing is there.
+
+    Example:
+        >>> written(70.1), written(3.0), written(float("nan")), written(dt.date(2020, 1, 31))
+        ('70.1', '3', '', '2020-01-31')
+    """
+    match value:
+        case str():
+            return value if len(value) <= LONGEST_TEXT else UNREADABLE
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
+        case dt.datetime():
+            return value.isoformat(sep=" ")
+        case dt.timedelta():
+            return _duration(value)
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case _:
+            return UNREADABLE
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    if value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return repr(value)
+
+
+def _duration(value: dt.timedelta) -> str:
+    sign, whole = ("-", -value) if value < dt.timedelta() else ("", value)
+    minutes, seconds = divmod(whole.days * 86_400 + whole.seconds, 60)
+    return f"{sign}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
