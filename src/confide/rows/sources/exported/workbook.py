@@ -104,6 +104,26 @@ def sheet_names(path: Path, *, table: Table, declared: Collection[str]) -> tuple
         MissingExtraError: Without the library.
     """
     where = f"Table {table.name!r}: {path.name!r}"
+    firsts = _first_rows(path, table=table)
+    at = table.sheet.header
+    row = firsts[at - 1] if at <= len(firsts) else ()
+    if not is_header([name for name in row if name], declared=declared):
+        raise ContractError(
+            f"{where} has a row {at} that names no declared column.",
+            hint=_where(firsts, declared=declared),
+        )
+    names = _trimmed(row)
+    _require_names(names, where=f"{where}, row {at},")
+    return tuple(names)
+
+
+def _first_rows(path: Path, *, table: Table) -> tuple[tuple[str, ...], ...]:
+    """Return the first rows of a table's sheet, among which its header is.
+
+    Raises:
+        ContractError: If there is no such sheet.
+    """
+    where = f"Table {table.name!r}: {path.name!r}"
     try:
         sheets, firsts = _beginning(path, table.sheet.name, fingerprints((path,)))
     except OSError:
@@ -115,16 +135,20 @@ def sheet_names(path: Path, *, table: Table, declared: Collection[str]) -> tuple
         listed = ", ".join(map(repr, sheets[:10]))
         which = f"has no sheet {table.sheet.name!r}" if table.sheet.name else "has several sheets"
         raise ContractError(f"{where} {which}.", hint=f"Declare `sheet`, one of {listed}.")
-    at = table.sheet.header
-    row = firsts[at - 1] if at <= len(firsts) else ()
-    if not is_header([name for name in row if name], declared=declared):
-        raise ContractError(
-            f"{where} has a row {at} that names no declared column.",
-            hint=_where(firsts, declared=declared),
-        )
-    names = _trimmed(row)
-    _require_names(names, where=f"{where}, row {at},")
-    return tuple(names)
+    return firsts
+
+
+def header_names(path: Path, *, sheet: Sheet) -> tuple[str, ...]:
+    """Return the names in a row of a sheet, for the steward who says which row that is.
+
+    Raises:
+        ContractError: If there is no such sheet, or its header cannot be read.
+        MissingExtraError: Without the library.
+    """
+    table = Table(name=path.stem, source=path.name, columns=(), sheet=sheet)
+    rows = _first_rows(path, table=table)
+    row = rows[sheet.header - 1] if sheet.header <= len(rows) else ()
+    return sheet_names(path, table=table, declared=[name for name in row if name])
 
 
 def sheet_rows(path: Path, *, name: str) -> list[list[Any]]:

@@ -49,9 +49,9 @@ def written(value: object) -> str:
 def _number(value: float) -> str:
     if math.isnan(value):
         return ""
-    if value.is_integer() and abs(value) < _EXACT:
-        return str(int(value))
-    return repr(value)
+    if not value.is_integer():  # nor is ±∞
+        return repr(value)
+    return str(int(value)) if abs(value) < _EXACT else f"{value:.16e}"
 
 
 def _duration(value: dt.timedelta) -> str:
