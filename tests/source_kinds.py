@@ -26,8 +26,8 @@ from confide.rows.copies.copies import UseCopies
 from confide.rows.engines.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.build import Preparation
 from confide.tables.schema import Dataset
-from confide.tables.sheet import Sheet
 from confide.tables.source import Source, SourceKind
+from confide.tables.source_files import Sheet
 from python_objects import objects
 from queried import nest, queried, quoted
 from workbooks import workbook

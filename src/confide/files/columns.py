@@ -27,7 +27,7 @@ from confide.tables.dialect import Dialect, Quote, Separator, Thousands
 from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
-from confide.tables.sheet import Sheet
+from confide.tables.source_files import Sheet
 
 LABEL_OF_CODES = "code"
 MOST_NAMES = 5_000

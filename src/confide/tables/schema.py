@@ -27,7 +27,7 @@ from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
 from confide.tables.normal_codes import normal_codes
 from confide.tables.per_patient import PerPatientValue
-from confide.tables.sheet import FIRST_ROW, Sheet
+from confide.tables.source_files import FIRST_ROW, Sheet
 from confide.tables.spine import Spine
 
 LARGEST_VALUE = 2**53
@@ -230,10 +230,8 @@ class Table:
         other_id: Column that identifies a second person: then a row is a contact of the two.
         only: Codes that a row of the source must have, to be a row of the table.
         without: Codes that a row of the source must not have, such as that of no drug.
-        usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
-            planning, and enforced by nothing.
-        encoding: Of its text files.
-        dialect: Of its text files.
+        usual_rows: Pairs (rows, share of patients with so many), of public knowledge, unenforced.
+        encoding: Of its text files, as is ``dialect``.
         sheet: Where it stands in its workbook.
         query: SELECT over one table of the source, of which the columns are; "" reads ``source``.
     """
@@ -259,11 +257,6 @@ class Table:
                 f"Table {self.name!r} holds contacts, and a person can have several.",
                 hint="Leave rows-per-patient out.",
             )
-
-    @property
-    def names_a_file(self) -> bool:
-        """Whether it says what it is called in the source."""
-        return self.source != self.name
 
     @property
     def conditions(self) -> tuple[Accepted, ...]:

@@ -28,7 +28,7 @@ tables:
   {table}:
     from: {file}
 """
-_TO_WRITE = "    # write lower, upper and unit: public facts"
+_TO_WRITE = "    # write lower, upper, step and unit: public facts"
 _IDS = (
     re.compile(r"(?:u?subj(?:ect)?|patient|person|record|participant|proband|fall|case|study)_?"
                r"(?:id|nr|no|num(?:mer|ber)?)"),
@@ -48,6 +48,7 @@ class Drafted:
         codes: Pairs of a code and its label, of a category.
         lower: Bound, as text; "" where none is known.
         upper: Bound, as text.
+        step: Of a number with places, as text.
         remark: What else is to be known.
     """
 
@@ -57,6 +58,7 @@ class Drafted:
     codes: tuple[tuple[str, str], ...] = ()
     lower: str = ""
     upper: str = ""
+    step: str = ""
     remark: str = ""
 
 
@@ -93,7 +95,7 @@ def draft_text(table: DraftedTable, *, since: dt.date, until: dt.date) -> str:
         since: First day of events, where no dictionary states one.
         until: Last day.
     """
-    name = plain(table.file.split(".")[0]) or "rows"
+    name = key_of(table.file.split(".")[0]) or "rows"
     head = _HEAD.format(
         origin=table.origin,
         id=name,
@@ -122,16 +124,16 @@ def person_among(names: Sequence[str]) -> str:
     """
     for pattern in _IDS:
         for name in names:
-            if pattern.fullmatch(plain(name)):
+            if pattern.fullmatch(key_of(name)):
                 return name
     return names[0] if names else "person_id"
 
 
-def plain(name: str) -> str:
+def key_of(name: str) -> str:
     """Return a name as a key that needs no quotes.
 
     Example:
-        >>> plain("Body weight [kg]"), plain("2nd visit")
+        >>> key_of("Body weight [kg]"), key_of("2nd visit")
         ('body_weight_kg', 'c2nd_visit')
     """
     key = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
@@ -140,7 +142,7 @@ def plain(name: str) -> str:
 
 def _column(column: Drafted, *, taken: set[str], since: dt.date, until: dt.date) -> Iterator[str]:
     key = own = column.source if re.fullmatch(r"[A-Za-z_]\w*", column.source) else ""
-    key = base = own or plain(column.source) or "column"
+    key = base = own or key_of(column.source) or "column"
     number = 2
     while key in taken or key in ("on", "off", "yes", "no", "true", "false", "null"):
         key, number = f"{base}_{number}", number + 1
@@ -171,6 +173,8 @@ def _kind(column: Drafted, *, since: dt.date, until: dt.date) -> Iterator[str]:
                 yield f"lower: {column.lower}"
             if column.upper:
                 yield f"upper: {column.upper}"
+            if column.step:
+                yield f"step: {column.step}"
         case _:
             yield "kind: text    # or number, date, or categories: what the code book says"
 

@@ -52,7 +52,9 @@ _NOT_READ = {
     "sql": "looked up in another project",
 }
 _DIRECT = ("email", "phone", "ssn", "mrn", "zipcode", "postalcode", "vmrn")
-Field = Mapping[str, str]
+_DECIMAL_COMMA = ('dialect: {decimal: ","}    # as numbers of the project are typed',)
+_WRITTEN_APART = "typed as 6,5 where others are typed as 6.5: export it with a point"
+_Field = Mapping[str, str]
 
 
 def redcap_draft(dictionary: Path, *, source: Path) -> DraftedTable:
@@ -73,7 +75,7 @@ def redcap_draft(dictionary: Path, *, source: Path) -> DraftedTable:
         if why:
             left_out += [] if field["type"] == "descriptive" else [(field["name"], why)]
         else:
-            columns += _columns(field)
+            columns += _columns(field, mixed=_commas(fields) == "some")
     return DraftedTable(
         origin="the data dictionary of REDCap",
         kind="csv",
@@ -81,17 +83,26 @@ def redcap_draft(dictionary: Path, *, source: Path) -> DraftedTable:
         file=source.name,
         person=fields[0]["name"],
         columns=tuple(columns),
+        lines=_DECIMAL_COMMA if _commas(fields) == "all" else (),
         left_out=tuple(left_out),
     )
 
 
-def _fields(path: Path) -> list[Field]:
+def _commas(fields: Sequence[_Field]) -> str:
+    """Return whether all numbers with places are written 6,5, or some, or none."""
+    typed = (f["checked"].lower() for f in fields if f["type"] == "text")
+    placed = [each for each in typed if each.startswith("number")]
+    with_comma = sum("comma" in each for each in placed)
+    return "all" if placed and with_comma == len(placed) else "some" if with_comma else "none"
+
+
+def _fields(path: Path) -> list[_Field]:
     try:
         with reading_text(path, encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error):
         rows = []
-    found: list[Field] = []
+    found: list[_Field] = []
     for row in rows:
         field = {
             ours: next((str(row[name] or "").strip() for name in names if name in row), "")
@@ -107,7 +118,7 @@ def _fields(path: Path) -> list[Field]:
     return found
 
 
-def _left_out(field: Field) -> str:
+def _left_out(field: _Field) -> str:
     checked = field["checked"].lower()
     if field["identifier"].lower() in ("y", "1", "yes"):
         return "an identifier"
@@ -118,8 +129,13 @@ def _left_out(field: Field) -> str:
     return "a time of day" if checked.startswith("time") else ""
 
 
-def _columns(field: Field) -> Iterator[Drafted]:
-    """Yield the columns of a field: one, or of a checkbox one for each choice."""
+def _columns(field: _Field, *, mixed: bool) -> Iterator[Drafted]:
+    """Yield the columns of a field: one, or of a checkbox one for each choice.
+
+    Args:
+        field: Of the dictionary.
+        mixed: Whether some numbers of the project are written 6,5 and others 6.5.
+    """
     name, kind, label = field["name"], field["type"], _words(field["label"])
     required = "required" if field["required"].lower() in ("y", "1", "yes") else ""
     choices = _choices(field["choices"])
@@ -147,19 +163,37 @@ def _columns(field: Field) -> Iterator[Drafted]:
             upper=_number(upper) or ("100" if slides else ""),
         )
     else:
-        yield _typed(field, label=label, remark=required)
+        comma = mixed and "comma" in field["checked"].lower()
+        yield _typed(field, label=label, remark=_WRITTEN_APART if comma else required)
 
 
-def _typed(field: Field, *, label: str, remark: str) -> Drafted:
+def _typed(field: _Field, *, label: str, remark: str) -> Drafted:
     """Return the column of a field into which text is typed."""
     checked = field["checked"].lower()
-    kind, read = "text", _number
+    kind, read, step = "text", _number, ""
     if checked.startswith(("integer", "number")):
         kind = "number"
+        step = _step(checked, field["min"], field["max"])
     elif checked.startswith("date"):
         kind, read = "date", _day
-    bounds = {"lower": read(field["min"]), "upper": read(field["max"])} if kind != "text" else {}
-    return Drafted(source=field["name"], kind=kind, label=label, remark=remark, **bounds)
+    bounded = kind != "text"
+    return Drafted(
+        source=field["name"],
+        kind=kind,
+        label=label,
+        lower=read(field["min"]) if bounded else "",
+        upper=read(field["max"]) if bounded else "",
+        step=step,
+        remark=remark,
+    )
+
+
+def _step(checked: str, *bounds: str) -> str:
+    """Return the step of numbers with places: those that are validated, or that a bound has."""
+    stated = re.match(r"number_([1-9])dp", checked)
+    after = [len(_number(bound).partition(".")[2]) for bound in bounds]
+    places = int(stated[1]) if stated else max(after)
+    return f"0.{'0' * (places - 1)}1" if places else ""
 
 
 def _choices(written: str) -> tuple[tuple[str, str], ...]:

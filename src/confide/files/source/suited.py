@@ -10,8 +10,8 @@ from confide.errors import ContractError
 from confide.tables.dialect import AS_USUAL
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
-from confide.tables.sheet import FIRST_ROW
 from confide.tables.source import Source, SourceKind
+from confide.tables.source_files import FIRST_ROW
 
 MOST_CHARACTERS = 10_000
 """A query stands in every plan of the data set, and so in every row of the ledger."""

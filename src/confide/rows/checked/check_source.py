@@ -29,15 +29,16 @@ from confide.rows.checked.counted import (
     odd_texts,
 )
 from confide.rows.checked.findings import CheckedColumn, CheckedSource, CheckedTable, Finding
-from confide.rows.checked.ids import alike_ids, rounded_ids, totals
+from confide.rows.checked.ids import alike_ids, rounded_ids, summed_rows
 from confide.rows.checked.sheets import misread_sheets
-from confide.rows.checked.spellings import ISO, ReadNow, spellings
+from confide.rows.checked.spellings import ReadNow, spellings
 from confide.rows.checked.units import unit_finding
 from confide.rows.checked.written import as_written
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.examine import narrowing, unread_lines, unreadable_rows
 from confide.rows.relational.table_rows import Scope, person_ids
 from confide.rows.sources.prepare import existing, found_files
+from confide.tables.dialect import ISO
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 
@@ -270,7 +271,7 @@ def _of_rows(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> l
         "Leave rows-per-patient out where a patient may have several rows.",
     )
     if scope.layout.ids is Ids.TEXT and counts.patients:
-        for each in (alike_ids, rounded_ids, totals):
+        for each in (alike_ids, rounded_ids, summed_rows):
             tell(*each(table, scope=scope, run=run))
     if scope.dataset.unit.entity is Entity.PATIENT and counts.patients:
         tell(*_repeated_rows(table, scope=scope, run=run))

@@ -54,7 +54,7 @@ def rounded_ids(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str,
     )
 
 
-def totals(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
+def summed_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
     """Say how many rows are no patient's, but sums of the others."""
     summed = exp.Anonymous(
         this="regexp_matches", expressions=[own("p"), exp.Literal.string(_TOTALS)]

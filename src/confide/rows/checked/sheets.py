@@ -10,8 +10,8 @@ from typing import Any
 from confide.errors import MissingExtraError
 from confide.regular_file import reading
 from confide.rows.checked.written import Misread
+from confide.rows.sources.exported.cell_text import cell_text
 from confide.rows.sources.exported.workbook import merged_below, sheet_rows
-from confide.rows.sources.exported.written import written
 from confide.tables.schema import Kind, Table
 
 _OTHER_FILES = {
@@ -68,7 +68,7 @@ def _second_header(rows: list[list[Any]], *, table: Table) -> list[Misread]:
     sheet = table.sheet
     if len(rows) < sheet.first:
         return []
-    names = [written(cell).strip() for cell in rows[sheet.header - 1]]
+    names = [cell_text(cell).strip() for cell in rows[sheet.header - 1]]
     typed = {c.source for c in table.columns if c.kind in (Kind.NUMBER, Kind.DATE)}
     first = [
         cell

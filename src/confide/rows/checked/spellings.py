@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confide.errors import ContractError
-from confide.tables.dialect import Dialect
+from confide.tables.dialect import ISO, Dialect
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Column, Kind
 
@@ -37,7 +37,6 @@ _GROUPED = "thousands and decimal comma"
 _COMMAS = (_GROUPED, "decimal comma")
 _DATES_AS = "dates as "
 _NO_DAY = "day that is none"
-ISO = "YYYY-MM-DD"
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 
 

@@ -23,7 +23,7 @@ from confide.rows.sources.opened import PATTERN, Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.source_files import DELIMITED, ENDINGS, PARQUET, table_files, with_logs
+from confide.tables.source_files import DELIMITED, EXPORTED, PARQUET, table_files, with_logs
 
 
 def prepared(
@@ -61,7 +61,7 @@ def prepared(
             opened = from_files(found, root=root, dataset=dataset, read=texts, endings=DELIMITED)
         case SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS:
             opened = from_files(
-                found, root=root, dataset=dataset, read=exports, endings=ENDINGS[source.kind]
+                found, root=root, dataset=dataset, read=exports, endings=EXPORTED[source.kind]
             )
         case _:
             assert_never(source.kind)
@@ -109,7 +109,8 @@ def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
 
 def _is_of(file: Path, *, table: Table, kind: SourceKind) -> bool:
     """Return whether a source of one file holds a table: of a workbook, each that names no file."""
-    return table.source in ("", file.name) or (kind is SourceKind.EXCEL and not table.names_a_file)
+    named = table.source != table.name
+    return table.source in ("", file.name) or (kind is SourceKind.EXCEL and not named)
 
 
 def opened_files(found: Found) -> tuple[Path, ...]:

@@ -16,6 +16,7 @@ from confide.errors import ContractError
 if TYPE_CHECKING:
     from confide.files.drafts.draft import DraftedTable
 
+_CALLED = {"stata": "Stata", "spss": "SPSS", "sas": "SAS"}
 COMMON = "systolic,diastolic,bmi,hba1c,glucose,creatinine"
 
 
@@ -153,7 +154,7 @@ def _of_redcap(source: str, *, dictionary: str) -> "DraftedTable":
 def _of_workbook(source: str, *, sheet: str, header: int) -> "DraftedTable":
     from confide.files.drafts.draft import Drafted, DraftedTable, person_among
     from confide.rows.sources.exported.workbook import header_names
-    from confide.tables.sheet import Sheet
+    from confide.tables.source_files import Sheet
 
     path = _file(source, endings=(".xlsx", ".xlsm"))
     at = Sheet(name=sheet, header=header)
@@ -181,10 +182,10 @@ def _of_statistics(source: str, *, model: Model) -> "DraftedTable":
     from confide.rows.sources.exported.statistical import variables
     from confide.tables.encoding import Encoding
     from confide.tables.source import SourceKind
-    from confide.tables.source_files import ENDINGS
+    from confide.tables.source_files import EXPORTED
 
     kind = SourceKind(model.value)
-    path = _file(source, endings=ENDINGS[kind])
+    path = _file(source, endings=EXPORTED[kind])
     found = variables(path, kind=kind, table=path.stem, encoding=Encoding.UTF_8)
     person = person_among([each.name for each in found])
     columns = []
@@ -196,7 +197,7 @@ def _of_statistics(source: str, *, model: Model) -> "DraftedTable":
                 Drafted(source=each.name, kind=kept, label=each.label, codes=each.labels)
             )
     return DraftedTable(
-        origin=f"the dictionary of a file of {kind.value}",
+        origin=f"the dictionary of a file of {_CALLED[kind.value]}",
         kind=kind.value,
         folder=Path(source).parent.as_posix(),
         file=path.name,

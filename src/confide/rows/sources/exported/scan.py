@@ -13,12 +13,10 @@ from confide.rows.sources.delimited import text_scan
 from confide.rows.sources.exported.statistical import statistical_export, variables
 from confide.rows.sources.exported.workbook import sheet_export, sheet_names
 from confide.rows.sources.opened import Export, Scan
-from confide.tables.dialect import Dialect
+from confide.tables.dialect import ISO, Dialect
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Table
 from confide.tables.source import SourceKind
-
-ISO = "YYYY-MM-DD"
 
 
 def exported_scan(

@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import ContractError, MissingExtraError
+from confide.rows.sources.exported.cell_text import cell_text
 from confide.rows.sources.exported.workbook import EXTRA
-from confide.rows.sources.exported.written import written
 from confide.tables.dialect import SERIAL
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Kind, Table
 from confide.tables.source import SourceKind
 
-CHUNK = 100_000
+ROWS_AT_ONCE = 100_000
 """Rows that are in memory at once."""
 _READERS = {
     ".dta": "read_dta",
@@ -115,7 +115,11 @@ class StatisticalExport:
         offset = 0
         while True:
             columns, _ = _parsed(
-                path, encoding=self.encoding, usecols=used, row_offset=offset, row_limit=CHUNK
+                path,
+                encoding=self.encoding,
+                usecols=used,
+                row_offset=offset,
+                row_limit=ROWS_AT_ONCE,
             )
             texts = [[*map(cells[name], columns[name])] for name in used]
             for row in zip(*texts, strict=True):
@@ -123,9 +127,9 @@ class StatisticalExport:
                 for place, text in zip(places, row, strict=True):
                     line[place] = text
                 yield line
-            if len(texts[0]) < CHUNK:
+            if len(texts[0]) < ROWS_AT_ONCE:
                 return
-            offset += CHUNK
+            offset += ROWS_AT_ONCE
 
     def _cell(self, name: str, *, about: Any) -> Callable[[object], str]:
         made = _reading(
@@ -193,7 +197,7 @@ def _variable(name: str, *, about: Any, kind: SourceKind) -> Variable:
     return Variable(
         name=name,
         label=str(about.column_names_to_labels.get(name) or "").strip(),
-        labels=tuple((written(code), str(label).strip()) for code, label in labels.items()),
+        labels=tuple((cell_text(code), str(label).strip()) for code, label in labels.items()),
         is_text=about.readstat_variable_types[name].startswith("string"),
         is_day=_reckoned(form, kind=kind)[0] in ("day", "moment"),
     )
@@ -232,7 +236,7 @@ def _reading(form: str, *, stored: str, kind: SourceKind) -> Callable[[object], 
             return lambda value: _moment(value, unit=days_in_units, origin=origin)
         case "time":
             return lambda value: _time(value, unit=days_in_units)
-    return _single if stored == "float" else written
+    return _single if stored == "float" else cell_text
 
 
 def _reckoned(form: str, *, kind: SourceKind) -> tuple[str, float, dt.datetime]:
@@ -259,26 +263,26 @@ def _reckoned(form: str, *, kind: SourceKind) -> tuple[str, float, dt.datetime]:
 def _moment(value: object, *, unit: float, origin: dt.datetime) -> str:
     """Return a number of units since an origin as a moment; as the number beyond all years."""
     if not isinstance(value, int | float) or not math.isfinite(value):
-        return written(value)
+        return cell_text(value)
     try:
-        return written(origin + dt.timedelta(milliseconds=round(value * unit * 1000)))
+        return cell_text(origin + dt.timedelta(milliseconds=round(value * unit * 1000)))
     except OverflowError:
-        return written(value)
+        return cell_text(value)
 
 
 def _time(value: object, *, unit: float) -> str:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        return written(value)
+        return cell_text(value)
     try:
-        return written(dt.timedelta(seconds=round(value * unit)))
+        return cell_text(dt.timedelta(seconds=round(value * unit)))
     except OverflowError:
-        return written(value)
+        return cell_text(value)
 
 
 def _single(value: object) -> str:
     """Return a number of four bytes as the shortest decimal that is it again."""
     if not isinstance(value, float) or value.is_integer() or not math.isfinite(value):
-        return written(value)
+        return cell_text(value)
     import numpy as np
 
     return str(np.float32(value))

@@ -25,12 +25,12 @@ from typing import Any
 
 from confide.errors import ContractError, MissingExtraError
 from confide.regular_file import reading
-from confide.rows.sources.exported.written import written
+from confide.rows.sources.exported.cell_text import cell_text
 from confide.rows.sources.fingerprint import Fingerprint, fingerprints
 from confide.rows.sources.header import is_header
 from confide.tables.dialect import SERIAL
 from confide.tables.schema import Kind, Table
-from confide.tables.sheet import Sheet
+from confide.tables.source_files import Sheet
 
 EXTRA = "files"
 MOST_BEFORE = 30
@@ -64,21 +64,21 @@ class SheetExport:
         rows = sheet_rows(path, name=self.sheet.name)
         names = _trimmed(rows[self.sheet.header - 1])
         later = _DAYS_OF_1904 if self.counted and _counts_from_1904(path) else 0
+        special = [i for i, name in enumerate(names) if name in self.counted | self.pointed]
+        width = len(names)
         yield names
         for row in rows[self.sheet.first - 1 :]:
-            cells = [
-                self._cell(value, name=name, later=later)
-                for name, value in zip(names, row, strict=False)
-            ]
+            cells = [*map(cell_text, row[:width])]
+            for place in special:
+                if place < len(cells) and type(row[place]) in (int, float):
+                    cells[place] = self._number(row[place], name=names[place], later=later)
             if any(cells):
-                yield [*cells, *[""] * (len(names) - len(cells))]
+                yield [*cells, *[""] * (width - len(cells))]
 
-    def _cell(self, value: object, *, name: str, later: int) -> str:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and name in self.counted:
-            return written(value + later)  # type: ignore[operator]
-        text = written(value)
-        return text.replace(".", self.decimal) if number and name in self.pointed else text
+    def _number(self, value: float, *, name: str, later: int) -> str:
+        if name in self.counted:
+            return cell_text(value + later)
+        return cell_text(value).replace(".", self.decimal)
 
 
 def sheet_export(table: Table) -> SheetExport:
@@ -214,12 +214,12 @@ def _beginning(
     if (name or len(sheets) > 1) and name not in sheets:
         return sheets, ()
     rows = sheet_rows(path, name=name)[:MOST_BEFORE]
-    return sheets, tuple(tuple(written(cell).strip() for cell in row) for row in rows) or ((),)
+    return sheets, tuple(tuple(cell_text(cell).strip() for cell in row) for row in rows) or ((),)
 
 
 def _trimmed(row: Sequence[Any]) -> list[str]:
     """Return the names of a row, without the empty cells after the last one."""
-    names = [written(cell).strip() for cell in row]
+    names = [cell_text(cell).strip() for cell in row]
     while names and not names[-1]:
         names.pop()
     return names

@@ -119,7 +119,7 @@ def test_columns_that_nobody_declared_are_named_and_not_read(ending, tmp_path):
 
 @each_kind
 def test_a_file_is_read_in_parts(ending, tmp_path, monkeypatch):
-    monkeypatch.setattr("confide.rows.sources.exported.statistical.CHUNK", 4)
+    monkeypatch.setattr("confide.rows.sources.exported.statistical.ROWS_AT_ONCE", 4)
     for rows in (3, 4, 8, 9):
         path = stored(tmp_path, ending, {"pid": [f"p{i}" for i in range(rows)], "x": [1.5] * rows})
         assert lines(path)[1:] == [[f"p{i}", "1.5"] for i in range(rows)]

@@ -9,7 +9,7 @@ from confide.rows.sources.exported import workbook as module
 from confide.rows.sources.exported.workbook import sheet_export, sheet_names
 from confide.tables.dialect import Dialect
 from confide.tables.schema import Column, Kind, Table
-from confide.tables.sheet import Sheet
+from confide.tables.source_files import Sheet
 
 pytest.importorskip("python_calamine", reason="the extra `files` is not installed")
 from workbooks import DAY, HOURS, MOMENT, Stored, workbook

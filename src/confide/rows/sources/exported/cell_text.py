@@ -10,6 +10,8 @@ duration are hours:minutes:seconds, true and false are words.
 
 import datetime as dt
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from confide.tables.encoding import UNREADABLE
 
@@ -18,32 +20,22 @@ LONGEST_TEXT = 2**16
 """Characters; a longer text is no cell of a table, and reads as damaged."""
 
 
-def written(value: object) -> str:
+def cell_text(value: object) -> str:
     """Return a cell as text; empty where nothing is there.
 
     Example:
-        >>> written(70.1), written(3.0), written(float("nan")), written(dt.date(2020, 1, 31))
-        ('70.1', '3', '', '2020-01-31')
+        >>> cell_text(70.1), cell_text(3.0), cell_text(dt.date(2020, 1, 31))
+        ('70.1', '3', '2020-01-31')
     """
-    match value:
-        case str():
-            return value if len(value) <= LONGEST_TEXT else UNREADABLE
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return str(value)
-        case float():
-            return _number(value)
-        case dt.datetime():
-            return value.isoformat(sep=" ")
-        case dt.timedelta():
-            return _duration(value)
-        case dt.date() | dt.time():
-            return value.isoformat()
-        case _:
-            return UNREADABLE
+    return _BY_TYPE.get(type(value), _unknown)(value)
+
+
+def _text(value: str) -> str:
+    return value if len(value) <= LONGEST_TEXT else UNREADABLE
+
+
+def _unknown(_: object) -> str:
+    return UNREADABLE
 
 
 def _number(value: float) -> str:
@@ -58,3 +50,16 @@ def _duration(value: dt.timedelta) -> str:
     sign, whole = ("-", -value) if value < dt.timedelta() else ("", value)
     minutes, seconds = divmod(whole.days * 86_400 + whole.seconds, 60)
     return f"{sign}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+_BY_TYPE: Mapping[type, Callable[[Any], str]] = {
+    str: _text,
+    float: _number,
+    int: str,
+    type(None): lambda _: "",
+    bool: lambda value: "true" if value else "false",
+    dt.date: dt.date.isoformat,
+    dt.datetime: lambda value: value.isoformat(sep=" "),
+    dt.time: dt.time.isoformat,
+    dt.timedelta: _duration,
+}
