@@ -22,11 +22,17 @@ class SourceKind(enum.Enum):
     STATA = "stata"
     SPSS = "spss"
     SAS = "sas"
+    FHIR = "fhir"
 
     @property
     def exported(self) -> bool:
         """Whether its files are those of another program, of which text is written to be read."""
-        return self in (SourceKind.EXCEL, SourceKind.STATA, SourceKind.SPSS, SourceKind.SAS)
+        return self in _EXPORTED
+
+
+_EXPORTED = frozenset(
+    {SourceKind.EXCEL, SourceKind.STATA, SourceKind.SPSS, SourceKind.SAS, SourceKind.FHIR}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

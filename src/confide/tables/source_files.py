@@ -7,6 +7,7 @@ One finder for everybody who asks: the engine opens these files and no other, a 
 to the state in which it opened them, and none of them is public.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
@@ -20,6 +21,7 @@ WORKBOOKS = (".xlsx", ".xlsm")
 STATA = (".dta",)
 SPSS = (".sav", ".zsav")
 SAS = (".sas7bdat", ".xpt")
+NDJSON = (".ndjson", ".ndjson.gz")
 LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")
 """What DuckDB writes beside a file, and reads rows from where it is still there: what was written
 since the last checkpoint, during one that did not end, and while both were put together."""
@@ -28,6 +30,7 @@ EXPORTED = {
     SourceKind.STATA: STATA,
     SourceKind.SPSS: SPSS,
     SourceKind.SAS: SAS,
+    SourceKind.FHIR: NDJSON,
 }
 """Of the files that other programs write."""
 
@@ -83,6 +86,9 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
             return _parts(root, table, endings=DELIMITED)
         case SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS:
             return _parts(root, table, endings=EXPORTED[kind])
+        case SourceKind.FHIR:
+            parts = _of_resource(root, table)
+            return (parts,) if parts else ()
         case SourceKind.OMOP:
             return _in_any_case(root, table)
         case _:
@@ -116,6 +122,18 @@ def _parts(root: Path, table: str, *, endings: tuple[str, ...]) -> tuple[tuple[P
         parts = _files_in(path, endings=endings)
         return (parts,) if parts else ()
     return ((path,),) if path.exists() or path.is_symlink() else ()
+
+
+def _of_resource(root: Path, resource: str) -> tuple[Path, ...]:
+    """Return the files of a bulk export that hold a resource: ``1.Observation.ndjson``.
+
+    Their names have the resource between signs; it is one, whatever else they say.
+    """
+    return tuple(
+        path
+        for path in _files_in(root, endings=NDJSON)
+        if resource in re.split(r"[^A-Za-z]+", path.name)
+    )
 
 
 def _in_any_case(root: Path, table: str) -> tuple[tuple[Path, ...], ...]:

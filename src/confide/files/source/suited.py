@@ -46,14 +46,15 @@ def _require_text(table: Table, *, source: Source) -> None:
     """Refuse what is said of text that the files do not hold."""
     kind, dialect = source.kind, table.dialect
     text = kind in (SourceKind.CSV, SourceKind.OMOP)
-    encoded = text or (kind.exported and kind is not SourceKind.EXCEL)
+    typed = kind.exported and kind is not SourceKind.FHIR
+    encoded = text or (typed and kind is not SourceKind.EXCEL)
     if table.encoding is not Encoding.UTF_8 and not encoded:
         raise ContractError(
             f"Table {table.name!r}: only CSV files have an encoding, and the source is "
             f"{kind.value}.",
             hint="Leave `encoding` out.",
         )
-    if dialect != AS_USUAL and not (text or kind.exported):
+    if dialect != AS_USUAL and not (text or typed):
         raise ContractError(
             f"Table {table.name!r}: only CSV files have a dialect, and the source is {kind.value}.",
             hint="Leave `dialect` out.",

@@ -130,6 +130,8 @@ class SourceCheck:
                 )
             )
             return CheckedTable(table=table.name), findings
+        if self.source.kind is SourceKind.FHIR:
+            findings = [_malformed(each, table=table) for each in findings]
         return counts, findings
 
     def _in_its_dialect(self, table: Table) -> tuple[Table, list[Finding]]:
@@ -166,6 +168,18 @@ class SourceCheck:
             )
             for each in misread
         ]
+
+
+def _malformed(each: Finding, *, table: Table) -> Finding:
+    """Return a finding in words of NDJSON, where a line that is quarantined is cut short."""
+    if each.what != "too few fields":
+        return each
+    return replace(
+        each,
+        what="malformed lines",
+        why=f"They are no JSON object of resource {table.source}, and are left out.",
+        fix="Export them again: a line is one whole resource.",
+    )
 
 
 def _counts(table: Table, *, scope: Scope, run: Run) -> CheckedTable:

@@ -40,7 +40,9 @@ def prepared(
 
     def exports(parts: tuple[Path, ...], *, table: Table) -> Scan:
         declared = source_names(table, dataset=dataset)
-        return exported_scan(parts, table=table, declared=declared, kind=source.kind)
+        return exported_scan(
+            parts, table=table, dataset=dataset, declared=declared, kind=source.kind
+        )
 
     if source.kind is SourceKind.FRAMES:
         return from_frames(frames or {}, dataset=dataset)
@@ -59,7 +61,9 @@ def prepared(
             )
         case SourceKind.CSV:
             opened = from_files(found, root=root, dataset=dataset, read=texts, endings=DELIMITED)
-        case SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS:
+        case (
+            SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS | SourceKind.FHIR
+        ):
             opened = from_files(
                 found, root=root, dataset=dataset, read=exports, endings=EXPORTED[source.kind]
             )

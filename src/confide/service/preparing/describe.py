@@ -29,6 +29,7 @@ class Model(enum.Enum):
     SPSS = "spss"
     SAS = "sas"
     REDCAP = "redcap"
+    FHIR = "fhir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +61,8 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
 
     Args:
         model: Of the data.
-        source: Path of the data; of OMOP and REDCap written down and not opened, of others a file
-            whose names and labels are read.
+        source: Path of the data; of OMOP, FHIR and REDCap written down and not opened, of others a
+            file whose names and labels are read.
         version: Of the data model.
         measurements: Short names, LOINC codes or OMOP concepts between commas; all; or none.
         since: First day that events are counted.
@@ -86,6 +87,8 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
             text = describe_omop(
                 source=source, version=version, measurements=names, since=since, until=until
             )
+        case Model.FHIR:
+            text = describe_fhir(source=source, measurements=names, since=since, until=until)
         case Model.REDCAP:
             text = _drafted(_of_redcap(source, dictionary=dictionary), since=since, until=until)
         case Model.EXCEL:
@@ -125,6 +128,31 @@ def describe_omop(
         ),
     )
     return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
+
+
+def describe_fhir(
+    *, source: str, measurements: Sequence[str], since: dt.date, until: dt.date
+) -> str:
+    """Return most of a dataset.yaml for FHIR resources in bulk, from public knowledge alone.
+
+    Args:
+        source: Folder of the NDJSON files; written down, not opened.
+        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
+        since: First day that events are counted.
+        until: Last day.
+
+    Raises:
+        UnknownNameError: If a measurement has no known range.
+    """
+    from confide.files.dataset_text import dataset_text
+    from confide.rows.clinical_ranges import clinical_range
+    from confide.rows.sources.exported.fhir_tables import fhir_tables, observed_table
+
+    tables = (
+        *fhir_tables(since=since, until=until),
+        *(observed_table(clinical_range(name), since=since, until=until) for name in measurements),
+    )
+    return dataset_text(tables, id="fhir", kind="fhir", path=source, person="person")
 
 
 def known_measurements() -> tuple[str, ...]:

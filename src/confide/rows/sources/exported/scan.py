@@ -10,23 +10,30 @@ from pathlib import Path
 
 from confide.errors import ContractError
 from confide.rows.sources.delimited import text_scan
+from confide.rows.sources.exported.fhir import fhir_columns, fhir_export
 from confide.rows.sources.exported.statistical import statistical_export, variables
 from confide.rows.sources.exported.workbook import sheet_export, sheet_names
 from confide.rows.sources.opened import Export, Scan
 from confide.tables.dialect import ISO, Dialect
 from confide.tables.encoding import Encoding
-from confide.tables.schema import Table
+from confide.tables.schema import Dataset, Table
 from confide.tables.source import SourceKind
 
 
 def exported_scan(
-    parts: tuple[Path, ...], *, table: Table, declared: Collection[str], kind: SourceKind
+    parts: tuple[Path, ...],
+    *,
+    table: Table,
+    dataset: Dataset,
+    declared: Collection[str],
+    kind: SourceKind,
 ) -> Scan:
     """Return how the part files of ``table`` are read.
 
     Args:
         parts: Its files.
         table: As declared.
+        dataset: Whose it is.
         declared: Names of the source that it is read by.
         kind: Of the source.
 
@@ -41,6 +48,11 @@ def exported_scan(
 
         def names(path: Path) -> tuple[str, ...]:
             return sheet_names(path, table=table, declared=declared)
+    elif kind is SourceKind.FHIR:
+        export = fhir_export(table, dataset=dataset, read=frozenset(declared))
+
+        def names(_: Path) -> tuple[str, ...]:
+            return fhir_columns(table)
     else:
         export = statistical_export(table, kind=kind, read=frozenset(declared))
 
