@@ -91,7 +91,8 @@ def _column(column: Column) -> Iterator[str]:
         yield from (f"          {_text(code)}: {_text(name)}" for code, name in column.names)
     if column.units is not None:
         yield "        units:    # rows in another unit, or without one, are left out"
-        yield f"          from: {column.units.source}"
+        stands = "in: cell" if column.units.in_cell else f"from: {column.units.source}"
+        yield f"          {stands}"
         yield "          known:"
         for each in column.units.known:
             yield f"            {_text(each.code)}: {_in_unit(each, to=column.unit)}"

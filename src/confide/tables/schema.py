@@ -261,7 +261,7 @@ class Table:
     @property
     def conditions(self) -> tuple[Accepted, ...]:
         """What a row of the source must hold: declared codes, and units that are read."""
-        units = (column.units for column in self.columns if column.units is not None)
+        units = (c.units for c in self.columns if c.units is not None and not c.units.in_cell)
         return (*self.only, *(Accepted(source=each.source, codes=each.codes) for each in units))
 
     def sources(self) -> frozenset[str]:

@@ -95,7 +95,7 @@ def draft_text(table: DraftedTable, *, since: dt.date, until: dt.date) -> str:
         since: First day of events, where no dictionary states one.
         until: Last day.
     """
-    name = key_of(table.file.split(".")[0]) or "rows"
+    name = plain_key(table.file.split(".")[0]) or "rows"
     head = _HEAD.format(
         origin=table.origin,
         id=name,
@@ -124,16 +124,16 @@ def person_among(names: Sequence[str]) -> str:
     """
     for pattern in _IDS:
         for name in names:
-            if pattern.fullmatch(key_of(name)):
+            if pattern.fullmatch(plain_key(name)):
                 return name
     return names[0] if names else "person_id"
 
 
-def key_of(name: str) -> str:
+def plain_key(name: str) -> str:
     """Return a name as a key that needs no quotes.
 
     Example:
-        >>> key_of("Body weight [kg]"), key_of("2nd visit")
+        >>> plain_key("Body weight [kg]"), plain_key("2nd visit")
         ('body_weight_kg', 'c2nd_visit')
     """
     key = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
@@ -142,7 +142,7 @@ def key_of(name: str) -> str:
 
 def _column(column: Drafted, *, taken: set[str], since: dt.date, until: dt.date) -> Iterator[str]:
     key = own = column.source if re.fullmatch(r"[A-Za-z_]\w*", column.source) else ""
-    key = base = own or key_of(column.source) or "column"
+    key = base = own or plain_key(column.source) or "column"
     number = 2
     while key in taken or key in ("on", "off", "yes", "no", "true", "false", "null"):
         key, number = f"{base}_{number}", number + 1

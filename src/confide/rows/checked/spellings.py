@@ -170,7 +170,7 @@ _FIX = {
     "decimal comma": 'dialect: {decimal: ","}',
     "decimal point": "Write all numbers in one form into the file.",
     "sign of a limit": "Write half the limit, or the limit, into the file, as the protocol says.",
-    "unit in the cell": "Take it out of the cell, into a column of its own, and declare `units`.",
+    "unit in the cell": "units: {in: cell, known: {kg: kg}}, with the units that stand there",
     "range in the cell": "Split it into two columns.",
     "date in a number": "Export the column as text, not through a spreadsheet.",
     "years of two digits": "Write four digits of the year into the file.",

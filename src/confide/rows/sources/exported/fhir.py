@@ -25,7 +25,7 @@ from confide.errors import ContractError, UnknownNameError
 from confide.privacy.unit import Entity
 from confide.regular_file import reading
 from confide.rows.sources.exported.cell_text import cell_text
-from confide.rows.sources.exported.fhir_resources import RESOURCES, parts_of
+from confide.rows.sources.exported.fhir_resources import RESOURCES, row_parts
 from confide.tables.schema import Dataset, Table
 
 LONGEST_RESOURCE = 2**24
@@ -59,7 +59,7 @@ class FhirExport:
             if resource is None:
                 yield _QUARANTINED
                 continue
-            for part in parts_of(resource) if self.resource == "Observation" else (resource,):
+            for part in row_parts(resource) if self.resource == "Observation" else (resource,):
                 yield ["" if cell is None else _text(cell(resource, part)) for cell in cells]
 
 

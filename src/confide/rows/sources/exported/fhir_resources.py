@@ -53,11 +53,11 @@ def at(value: Any, *path: str | int) -> Any:
     return value
 
 
-def person_of(reference: object) -> str:
+def patient_in(reference: object) -> str:
     """Return the id of the patient that a reference names; "" if it names none.
 
     Example:
-        >>> person_of("Patient/12"), person_of("urn:uuid:ab-c"), person_of("Group/12")
+        >>> patient_in("Patient/12"), patient_in("urn:uuid:ab-c"), patient_in("Group/12")
         ('12', 'ab-c', '')
     """
     if not isinstance(reference, str):
@@ -68,7 +68,7 @@ def person_of(reference: object) -> str:
     return parts[-1] if len(parts) >= 2 and parts[-2] == "Patient" else ""
 
 
-def parts_of(resource: Any) -> Iterator[Any]:
+def row_parts(resource: Any) -> Iterator[Any]:
     """Yield what is a row of its own: the components of an observation, and itself with a value.
 
     A panel, which has components and no value, is no row beside them.
@@ -116,7 +116,7 @@ def _codings(*path: str | int, of_part: bool = False) -> Mapping[str, FhirCell]:
 
 def _subject(key: str) -> Mapping[str, FhirCell]:
     return {
-        "person": lambda resource, _: person_of(at(resource, key, "reference")),
+        "person": lambda resource, _: patient_in(at(resource, key, "reference")),
         "id": _path("id"),
         "status": _path("status"),
         "encounter": _of(("encounter", "reference"), ("context", "reference")),

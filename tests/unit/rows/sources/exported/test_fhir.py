@@ -9,7 +9,7 @@ import pytest
 from command_line import confide
 from confide.errors import UnknownNameError
 from confide.rows.sources.exported.fhir import FhirExport, fhir_columns
-from confide.rows.sources.exported.fhir_resources import RESOURCES, person_of
+from confide.rows.sources.exported.fhir_resources import RESOURCES, patient_in
 from confide.tables.schema import Table
 from fhir_files import (
     DATASET,
@@ -67,7 +67,7 @@ def rows(tmp_path, resource, *written, raw=b""):
     ],
 )
 def test_a_reference_is_that_of_a_patient_however_it_is_written(reference, person):
-    assert person_of(reference) == person
+    assert patient_in(reference) == person
 
 
 def test_components_are_rows_of_the_panels_patient_and_day_and_the_panel_is_none(tmp_path):
