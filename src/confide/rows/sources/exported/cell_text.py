@@ -5,6 +5,8 @@ that number again.  From 2⁵³ on two long ids may be one number: it keeps its 
 `confide check` knows it.  A date is YYYY-MM-DD, a moment has its time after it, a time of day and a
 duration are hours:minutes:seconds, true and false are words.
 
+Half of a character is U+FFFD, which no id may hold.
+
 *Privacy:* functions of one cell, total: whatever a cell holds, it becomes a text.
 """
 
@@ -13,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from confide.plans.canonical import SURROGATE
 from confide.tables.encoding import UNREADABLE
 
 _EXACT = 2**53
@@ -31,7 +34,9 @@ def cell_text(value: object) -> str:
 
 
 def _text(value: str) -> str:
-    return value if len(value) <= LONGEST_TEXT else UNREADABLE
+    if len(value) > LONGEST_TEXT:
+        return UNREADABLE
+    return value if value.isascii() else SURROGATE.sub(UNREADABLE, value)
 
 
 def _unknown(_: object) -> str:

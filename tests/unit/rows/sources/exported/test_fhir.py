@@ -148,6 +148,15 @@ def test_whatever_a_resource_holds_it_becomes_rows_of_texts(tmp_path):
             assert len(rows(tmp_path, resource, {"resourceType": resource, **odd})) == 1
 
 
+def test_half_a_character_makes_no_id_of_two(tmp_path):
+    halves = [
+        {"resourceType": "Patient", "id": f"p{half}"} for half in ("\ud800", "\ud801", "\U0001f600")
+    ]
+    assert [row["person"] for row in rows(tmp_path, "Patient", *halves)] == [
+        *("p\ufffd", "p\ufffd", "p\U0001f600")
+    ]
+
+
 def test_a_line_makes_rows_of_its_own_alone_whatever_others_hold(tmp_path):
     written = [lines(each) for each in (*ODD, *map(pressure, range(5)))] + [*MALFORMED]
     alone = [rows(tmp_path, "Observation", raw=each) for each in written]
