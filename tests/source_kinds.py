@@ -7,11 +7,12 @@ table of the rows that it ``holds`` answers too.
 """
 
 import contextlib
+import datetime as dt
 import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ from confide.rows.engines.duckdb import DuckDBEngine, open_engine
 from confide.rows.prepared.build import Preparation
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
+from confide.tables.source_files import Sheet
 from python_objects import objects
 from queried import nest, queried, quoted
+from workbooks import workbook
 
 Tables = Mapping[str, pa.Table]
 HIVE = Path("pid=77/code=A/db=5/note=odd/x=7")
@@ -214,6 +217,64 @@ def _in_omop_duckdb(folder: Path, tables: Tables) -> Stored:
     )
 
 
+# -- files of other programs
+
+
+def _in_excel(folder: Path, tables: Tables) -> Stored:
+    """One workbook, a sheet a table, under a title; what Excel cannot store is typed as text."""
+    sheets = {
+        name: [
+            ["Ward 7"],
+            rows.column_names,
+            *map(_typed, zip(*rows.to_pydict().values(), strict=True)),
+        ]
+        for name, rows in tables.items()
+    }
+    (folder / "rows.xlsx").write_bytes(workbook({"About": [["x", 1]], **sheets}))
+    return Stored(source=Source(kind=SourceKind.EXCEL, path="rows.xlsx"), base=folder)
+
+
+def _typed(row: tuple[object, ...]) -> list[object]:
+    return [_as_excel(cell) for cell in row]
+
+
+def _as_excel(cell: object) -> object:
+    match cell:
+        case float() if not math.isfinite(cell):
+            return str(cell)
+        case int() if abs(cell) >= 10**15:
+            return str(cell)
+        case dt.date() if cell < dt.date(1900, 3, 1):
+            return cell.isoformat()
+    return cell
+
+
+def _in_sheets(data: Dataset) -> Dataset:
+    sheets = (replace(table, sheet=Sheet(name=table.source, header=2)) for table in data.tables)
+    return replace(data, tables=tuple(sheets))
+
+
+def _of_statistics(ending: str, kind: SourceKind) -> Any:
+    def store(folder: Path, tables: Tables) -> Stored:
+        import pandas as pd
+        import pyreadstat
+
+        write = getattr(pyreadstat, f"write_{ending}")
+        for name, rows in tables.items():
+            cells = {
+                key: pd.Series(values, dtype=object) for key, values in rows.to_pydict().items()
+            }
+            for key, kept in zip(rows.column_names, rows.schema.types, strict=True):
+                if pa.types.is_integer(kept) or pa.types.is_floating(kept):
+                    cells[key] = cells[key].astype(float)
+                elif pa.types.is_string(kept):
+                    cells[key] = cells[key].fillna("")
+            write(pd.DataFrame(cells), str(folder / f"{name}.{ending}"))
+        return Stored(source=Source(kind=kind, path="."), base=folder)
+
+    return store
+
+
 # -- frames
 
 
@@ -337,6 +398,29 @@ def in_broken_lines(rows: pa.Table) -> pa.Table:
     return rows
 
 
+def without_nul(rows: pa.Table) -> pa.Table:
+    """Return rows whose texts hold no NUL, which neither XML nor strings of C can."""
+    rows = in_calendar(rows)
+    for name in _texts(rows):
+        at, cells = rows.schema.get_field_index(name), rows[name].to_pylist()
+        texts = [None if t is None else t.replace("\0", "?") for t in cells]
+        rows = rows.set_column(at, name, pa.array(texts, pa.string()))
+    return rows
+
+
+def in_doubles(rows: pa.Table) -> pa.Table:
+    """Return rows whose numbers are those that statistical programs store."""
+    rows = without_nul(rows)
+    for name in rows.column_names:
+        at, kept = rows.schema.get_field_index(name), rows.schema.field(name).type
+        if pa.types.is_floating(kept) or pa.types.is_integer(kept):
+            cells = [
+                n if n is not None and abs(n) < 2**53 else None for n in rows[name].to_pylist()
+            ]
+            rows = rows.set_column(at, name, pa.array(cells, kept))
+    return rows
+
+
 KINDS = (
     Kind(name="duckdb", store=_in_duckdb()),
     *(
@@ -371,6 +455,28 @@ KINDS = (
     Kind(name="omop, parquet", store=_in_omop),
     Kind(name="omop, csv", store=_in_omop_csv, holds=in_calendar, text_ids=True),
     Kind(name="omop, duckdb, NOCASE", store=_in_omop_duckdb),
+    Kind(
+        name="excel",
+        store=_in_excel,
+        holds=without_nul,
+        text_ids=True,
+        declares=_in_sheets,
+        needs="python_calamine",
+    ),
+    Kind(
+        name="stata",
+        store=_of_statistics("dta", SourceKind.STATA),
+        holds=in_doubles,
+        text_ids=True,
+        needs="pyreadstat",
+    ),
+    Kind(
+        name="spss",
+        store=_of_statistics("sav", SourceKind.SPSS),
+        holds=in_doubles,
+        text_ids=True,
+        needs="pyreadstat",
+    ),
     Kind(name="arrow", store=_as_frames(lambda rows: rows), in_memory=True),
     Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries), in_memory=True),
     Kind(name="arrow, views and chunks", store=_as_frames(_in_views), in_memory=True),

@@ -27,6 +27,7 @@ from confide.tables.dialect import Dialect, Quote, Separator, Thousands
 from confide.tables.encoding import Encoding
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
+from confide.tables.source_files import Sheet
 
 LABEL_OF_CODES = "code"
 MOST_NAMES = 5_000
@@ -85,6 +86,14 @@ class DialectSection(Section):
         )
 
 
+class SheetSection(Section):
+    """Where a table stands in its workbook."""
+
+    name: str = ""
+    header: Counting = 1
+    rows_from: Counting | None = None
+
+
 class TableSection(Section):
     """One declared table."""
 
@@ -98,6 +107,7 @@ class TableSection(Section):
     usual_rows: dict[Counting, Positive] = Field(default_factory=dict)
     encoding: Encoding = Encoding.UTF_8
     dialect: DialectSection = Field(default_factory=DialectSection)
+    sheet: str | SheetSection = Field(default_factory=SheetSection)
     query: str = ""
     label: str = ""
     columns: dict[str, ColumnSection]
@@ -186,8 +196,15 @@ def read_table(name: str, section: TableSection) -> Table:
         usual_rows=_shares(section.usual_rows),
         encoding=section.encoding,
         dialect=section.dialect.read(),
+        sheet=_sheet(section.sheet),
         query=section.query.strip(),
     )
+
+
+def _sheet(section: str | SheetSection) -> Sheet:
+    if isinstance(section, str):
+        return Sheet(name=section)
+    return Sheet(name=section.name, header=section.header, rows_from=section.rows_from)
 
 
 def _shares(stated: dict[int, Fraction]) -> tuple[tuple[int, Fraction], ...]:

@@ -19,8 +19,8 @@ _HEAD = """\
 # Left out on purpose: source values, free text, times of birth, addresses, numbers of devices.
 
 dataset: {{id: {id}, lineage: {id}, snapshot: "1"}}
-source: {{kind: {kind}, version: "{version}", path: {path}}}
-protects: {{unit: patient, id: person_id, adjacency: add-remove}}
+source: {{kind: {kind}, {version}path: {path}}}
+protects: {{unit: patient, id: {person}, adjacency: add-remove}}
 accounting: {{measure: mixed, delta: 1e-6}}
 caps: {{release: {{epsilon: 1}}, calendar-year: {{epsilon: 3}}, lifetime: {{epsilon: 10}}}}
 issuer: {{organisation: "", contact: ""}}
@@ -29,12 +29,26 @@ tables:
 """
 
 
-def dataset_text(tables: Sequence[Table], *, id: str, kind: str, version: str, path: str) -> str:  # noqa: A002 - the key's name
+def dataset_text(
+    tables: Sequence[Table],
+    *,
+    id: str,  # noqa: A002 - the key's name
+    kind: str,
+    path: str,
+    version: str = "",
+    person: str = "person_id",
+) -> str:
     """Return the text of a dataset.yaml; reading it gives the tables back.
 
     A label that no code has, for other and missing values, gets OMOP's concept 0.
     """
-    head = _HEAD.format(id=_text(id), kind=kind, version=version, path=_text(path))
+    head = _HEAD.format(
+        id=_text(id),
+        kind=kind,
+        version=f'version: "{version}", ' if version else "",
+        path=_text(path),
+        person=person,
+    )
     return head + "".join(f"{line}\n" for table in tables for line in _table(table))
 
 
@@ -77,7 +91,8 @@ def _column(column: Column) -> Iterator[str]:
         yield from (f"          {_text(code)}: {_text(name)}" for code, name in column.names)
     if column.units is not None:
         yield "        units:    # rows in another unit, or without one, are left out"
-        yield f"          from: {column.units.source}"
+        stands = "in: cell" if column.units.in_cell else f"from: {column.units.source}"
+        yield f"          {stands}"
         yield "          known:"
         for each in column.units.known:
             yield f"            {_text(each.code)}: {_in_unit(each, to=column.unit)}"

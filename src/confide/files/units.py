@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Literal
 
 from pydantic import Field
 
@@ -22,7 +23,8 @@ class ConvertedSection(Section):
 class UnitsSection(Section):
     """Where the unit of a number stands, and which units are read."""
 
-    from_: str = Field(alias="from")
+    from_: str = Field(default="", alias="from")
+    in_: Literal["cell"] | None = Field(default=None, alias="in")
     known: dict[str, str | ConvertedSection]
     analyte: str = ""
 
@@ -45,12 +47,18 @@ def read_units(name: str, section: UnitsSection, *, unit: str) -> Units:
         unit: UCUM code of the column.
 
     Raises:
-        ContractError: If no factor is known for a unit, or the column has none itself.
+        ContractError: If no factor is known for a unit, the column has none itself, or it is not
+            said where the unit stands.
     """
     if not unit:
         raise ContractError(
             f"Column {name!r} converts units, and says no unit of its own.",
             hint="Write unit: mg/dL.",
+        )
+    if bool(section.from_) == (section.in_ is not None):
+        raise ContractError(
+            f"Column {name!r}: expected where its unit stands.",
+            hint="Write units: {from: <column of the unit>, ...}, or units: {in: cell, ...}.",
         )
     of = analyte(section.analyte) if section.analyte else None
     return Units(

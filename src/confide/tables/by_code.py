@@ -57,18 +57,31 @@ class InUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """Where the unit of a number stands, and the units that are read; other rows are left out.
+    """Where the unit of a number stands, and the units that are read.
+
+    Rows in another unit are left out; where it stands behind the number, such a cell is missing.
 
     Attributes:
-        source: Name of the column in the data that holds the unit.
-        known: Units with their conversions.
+        source: Name of the column in the data that holds the unit; "" where it stands in the cell.
+        known: Units with their conversions; with the code "" that of a cell without one.
     """
 
     source: str
     known: tuple[InUnit, ...]
 
     def __post_init__(self) -> None:
-        _require_codes(self.source, self.codes)
+        if not self.in_cell:
+            _require_codes(self.source, self.codes)
+        elif len({code.strip() for code in self.codes}) < max(len(self.codes), 1):
+            raise ContractError(
+                "Units in the cell: expected each unit once.",
+                hint='List them: known: {kg: kg, lb: "[lb_av]"}.',
+            )
+
+    @property
+    def in_cell(self) -> bool:
+        """Whether the unit stands in the cell, behind the number."""
+        return not self.source
 
     @property
     def codes(self) -> tuple[str, ...]:

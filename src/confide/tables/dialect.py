@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from confide.errors import ContractError
 
 USUAL_QUOTE = '"'
+ISO = "YYYY-MM-DD"
 SERIAL = "EXCEL"
 """Date form of a spreadsheet's day numbers."""
 _PARTS = re.compile("YYYY|MON|MM|DD")

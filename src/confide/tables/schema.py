@@ -27,6 +27,7 @@ from confide.tables.expression import Expression
 from confide.tables.largest_delta import require_delta
 from confide.tables.normal_codes import normal_codes
 from confide.tables.per_patient import PerPatientValue
+from confide.tables.source_files import FIRST_ROW, Sheet
 from confide.tables.spine import Spine
 
 LARGEST_VALUE = 2**53
@@ -229,10 +230,9 @@ class Table:
         other_id: Column that identifies a second person: then a row is a contact of the two.
         only: Codes that a row of the source must have, to be a row of the table.
         without: Codes that a row of the source must not have, such as that of no drug.
-        usual_rows: Pairs (rows, share of the patients with so many), from public knowledge; for
-            planning, and enforced by nothing.
-        encoding: Of its text files.
-        dialect: Of its text files.
+        usual_rows: Pairs (rows, share of patients with so many), of public knowledge, unenforced.
+        encoding: Of its text files, as is ``dialect``.
+        sheet: Where it stands in its workbook.
         query: SELECT over one table of the source, of which the columns are; "" reads ``source``.
     """
 
@@ -249,6 +249,7 @@ class Table:
     encoding: Encoding = Encoding.UTF_8
     query: str = ""
     dialect: Dialect = AS_USUAL
+    sheet: Sheet = FIRST_ROW
 
     def __post_init__(self) -> None:
         if self.other_id and self.one_row_per_patient:
@@ -260,7 +261,7 @@ class Table:
     @property
     def conditions(self) -> tuple[Accepted, ...]:
         """What a row of the source must hold: declared codes, and units that are read."""
-        units = (column.units for column in self.columns if column.units is not None)
+        units = (c.units for c in self.columns if c.units is not None and not c.units.in_cell)
         return (*self.only, *(Accepted(source=each.source, codes=each.codes) for each in units))
 
     def sources(self) -> frozenset[str]:

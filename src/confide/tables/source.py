@@ -18,6 +18,21 @@ class SourceKind(enum.Enum):
     CSV = "csv"
     OMOP = "omop"
     FRAMES = "frames"
+    EXCEL = "excel"
+    STATA = "stata"
+    SPSS = "spss"
+    SAS = "sas"
+    FHIR = "fhir"
+
+    @property
+    def exported(self) -> bool:
+        """Whether its files are those of another program, of which text is written to be read."""
+        return self in _EXPORTED
+
+
+_EXPORTED = frozenset(
+    {SourceKind.EXCEL, SourceKind.STATA, SourceKind.SPSS, SourceKind.SAS, SourceKind.FHIR}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +41,7 @@ class Source:
 
     Attributes:
         kind: What holds the tables.
-        path: A DuckDB file; or the folder or file of Parquet or CSV tables; empty for frames.
+        path: A DuckDB file; or the folder or file of the tables; empty for frames.
         version: OMOP CDM version, "5.3" or "5.4"; empty otherwise.
     """
 

@@ -1,19 +1,69 @@
-"""Which files a declared table means in the folder of a source: by names alone, nothing is opened.
+"""Which files a declared table means in the folder of a source, and which sheet of a workbook.
+
+By names alone: nothing is opened.  Where a table stands in a workbook is declared, because a reader
+that looks for its header lets cells of patients decide what is read.
 
 One finder for everybody who asks: the engine opens these files and no other, a release is committed
 to the state in which it opened them, and none of them is public.
 """
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from confide.errors import ContractError
 from confide.tables.source import SourceKind
 
 PARQUET = (".parquet",)
 DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+WORKBOOKS = (".xlsx", ".xlsm")
+STATA = (".dta",)
+SPSS = (".sav", ".zsav")
+SAS = (".sas7bdat", ".xpt")
+NDJSON = (".ndjson", ".ndjson.gz")
 LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")
 """What DuckDB writes beside a file, and reads rows from where it is still there: what was written
 since the last checkpoint, during one that did not end, and while both were put together."""
+EXPORTED = {
+    SourceKind.EXCEL: WORKBOOKS,
+    SourceKind.STATA: STATA,
+    SourceKind.SPSS: SPSS,
+    SourceKind.SAS: SAS,
+    SourceKind.FHIR: NDJSON,
+}
+"""Of the files that other programs write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A sheet of a workbook.
+
+    Attributes:
+        name: Of the sheet; "" where the workbook has one alone.
+        header: Number of the row that names the columns.
+        rows_from: Number of the first row below that is one of the table; None for the next.
+    """
+
+    name: str = ""
+    header: int = 1
+    rows_from: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows_from is not None and self.rows_from <= self.header:
+            raise ContractError(
+                f"sheet → rows-from: expected a row below {self.header}, got {self.rows_from}.",
+                hint="Rows have the numbers that the spreadsheet shows.",
+            )
+
+    @property
+    def first(self) -> int:
+        """Return the number of the first row of the table."""
+        return self.header + 1 if self.rows_from is None else self.rows_from
+
+
+FIRST_ROW = Sheet()
+"""The only sheet, with its names in the first row."""
 
 
 def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path, ...], ...]:
@@ -34,6 +84,11 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
             return _parts(root, table, endings=PARQUET)
         case SourceKind.CSV:
             return _parts(root, table, endings=DELIMITED)
+        case SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS:
+            return _parts(root, table, endings=EXPORTED[kind])
+        case SourceKind.FHIR:
+            parts = _of_resource(root, table)
+            return (parts,) if parts else ()
         case SourceKind.OMOP:
             return _in_any_case(root, table)
         case _:
@@ -67,6 +122,18 @@ def _parts(root: Path, table: str, *, endings: tuple[str, ...]) -> tuple[tuple[P
         parts = _files_in(path, endings=endings)
         return (parts,) if parts else ()
     return ((path,),) if path.exists() or path.is_symlink() else ()
+
+
+def _of_resource(root: Path, resource: str) -> tuple[Path, ...]:
+    """Return the files of a bulk export that hold a resource: ``1.Observation.ndjson``.
+
+    Their names have the resource between signs; it is one, whatever else they say.
+    """
+    return tuple(
+        path
+        for path in _files_in(root, endings=NDJSON)
+        if resource in re.split(r"[^A-Za-z]+", path.name)
+    )
 
 
 def _in_any_case(root: Path, table: str) -> tuple[tuple[Path, ...], ...]:

@@ -1,6 +1,6 @@
-"""``confide describe``: most of a dataset.yaml, from public vocabulary and clinical ranges.
+"""``confide describe``: most of a dataset.yaml, from public vocabulary and data dictionaries.
 
-*Privacy:* the data are not opened.
+*Privacy:* no row is read.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ from confide.service.preparing.describe import COMMON, Model
 from confide.service.preparing.describe import describe as described
 
 
-def describe(
+def describe(  # noqa: PLR0913 - one for each option
     *,
     model: Annotated[Model, typer.Option(help="The data model.")],
     since: Annotated[str, typer.Option(help="First day of events; public.")] = "2010-01-01",
@@ -22,12 +22,15 @@ def describe(
     measurements: Annotated[
         str, typer.Option(help="Names, LOINC codes or OMOP concepts; all; or none.")
     ] = COMMON,
-    source: Annotated[str, typer.Option(help="Path of the data; not opened.")] = "cdm.duckdb",
+    source: Annotated[str, typer.Option(help="Path of the data; no row is read.")] = "cdm.duckdb",
     version: Annotated[str, typer.Option(help="Version of the CDM.")] = "5.4",
+    dictionary: Annotated[str, typer.Option(help="Data dictionary of REDCap; CSV.")] = "",
+    sheet: Annotated[str, typer.Option(help="Sheet of a workbook; its only one.")] = "",
+    header: Annotated[int, typer.Option(min=1, help="Row of its names.")] = 1,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write most of a dataset.yaml from public knowledge; never opens the data."""
+    """Write most of a dataset.yaml from public knowledge and dictionaries; never reads a row."""
     made = described(
         model,
         source=source,
@@ -35,6 +38,9 @@ def describe(
         measurements=measurements,
         since=_day("since", since),
         until=_day("until", until) if until else dt.datetime.now(dt.UTC).date(),
+        dictionary=dictionary,
+        sheet=sheet,
+        header=header,
     )
     output = Output(json=as_json, quiet=quiet)
     output.result("describe", made, show=lambda: write(made.dataset))

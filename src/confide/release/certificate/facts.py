@@ -73,10 +73,12 @@ def _column(table: str, column: Column) -> FactPart:
 def _read_as(column: Column) -> Iterator[str]:
     """Yield how codes and units of a column are read, where that is declared."""
     if column.units is not None:
-        yield "rows in other units, or in none, left out"
+        cell = column.units.in_cell
+        yield f"{'cells' if cell else 'rows'} in other units, or in none, left out"
         for each in column.units.known:
             plus = f" plus {float(each.plus):.12g}" if each.plus else ""
-            yield f"{each.unit} ({each.code}) times {float(each.times):.12g}{plus}"
+            code = each.code or "none written"
+            yield f"{each.unit} ({code}) times {float(each.times):.12g}{plus}"
     if column.absent:
         yield f"missing where [{', '.join(column.absent)}]"
     if column.names:

@@ -202,7 +202,7 @@ def _units(column: Column, *, table: Table, words: Words) -> list[str]:
     known = dict.fromkeys(clean(words.unit(each.unit)) for each in column.units.known)
     return [
         words.say(
-            "bounded.units",
+            "bounded.units-in-cell" if column.units.in_cell else "bounded.units",
             column=words.named(column.name),
             table=label(table.name),
             unit=clean(words.unit(column.unit)),

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from unicodedata import normalize
 
 from sqlglot import exp
 
@@ -21,6 +22,7 @@ from confide.rows.cells.build import (
     named,
     negated,
     nested,
+    num,
     own,
     plus,
     select,
@@ -33,10 +35,12 @@ from confide.rows.cells.clean import cell_of, in_steps, known_code, parsed, text
 from confide.rows.cells.dates import date_of_text
 from confide.rows.cells.layout import Found, Located
 from confide.rows.cells.physical import Physical
+from confide.rows.cells.texts import in_normal_form
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
 
 _OF_TEXT = (Kind.CATEGORY, Kind.TEXT)
+_NUMBER_AND_UNIT = r"^\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*$"
 _SAFE, _AS_TEXT, _AS_DATE = "cell ", "text ", "date "
 """Before the name of a column of the source: what is made of it; no two of these are one name."""
 
@@ -97,14 +101,24 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
     found = located.of(column)
     if column.units is None:
         return _unless_absent(_value(column, found=found), column=column, located=located)
-    number = try_cast(_unless_absent(cell(found), column=column, located=located), DOUBLE)
+    raw = _unless_absent(cell(found), column=column, located=located)
+    if column.units.in_cell and found.physical is Physical.TEXT:
+        raw, beside = (_extracted(raw, group) for group in (1, 2))
+    else:
+        beside = string("")
+    number = try_cast(raw, DOUBLE)
     alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
     for each in column.units.known:
         alike.setdefault((each.times, each.plus), []).append(each)
-    unit = located.columns[column.units.source]
+
+    def stands(codes: tuple[str, ...]) -> exp.Expr:
+        if column.units is None or column.units.in_cell:
+            return some(*(equal(beside, string(normalize("NFC", code.strip()))) for code in codes))
+        return _is_one_of(located.columns[column.units.source], codes)
+
     branches = [
         (
-            _is_one_of(unit, tuple(each.code for each in same)),
+            stands(tuple(each.code for each in same)),
             in_steps(_converted(number, factor=factor, offset=offset), column.scale),
         )
         for (factor, offset), same in alike.items()
@@ -184,6 +198,16 @@ def _word(found: Found) -> exp.Expr:
     if found.physical is Physical.INTEGER:
         return cell(found)
     return own(f"{_AS_TEXT}{found.name}", "s")
+
+
+def _extracted(raw: exp.Expr, group: int) -> exp.Expr:
+    """Return the number of a cell (1), or in normal form C what stands behind it (2); "" if none.
+
+    Of a cell that is no number and a text behind it both are "".
+    """
+    given = [raw, string(_NUMBER_AND_UNIT), num(group)]
+    found = exp.Anonymous(this="regexp_extract", expressions=given)
+    return in_normal_form(found) if group == 2 else found
 
 
 def _converted(number: exp.Expr, *, factor: Fraction, offset: Fraction) -> exp.Expr:

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows.cells.build import STAR, call, named, num, own, select
+from confide.rows.cells.build import STAR, named, num, own, select
 from confide.rows.cells.layout import Ids, source_names
 from confide.rows.checked.counted import (
     OUTSIDE,
@@ -29,13 +29,16 @@ from confide.rows.checked.counted import (
     odd_texts,
 )
 from confide.rows.checked.findings import CheckedColumn, CheckedSource, CheckedTable, Finding
-from confide.rows.checked.spellings import ISO, ReadNow, spellings
+from confide.rows.checked.ids import alike_ids, rounded_ids, summed_rows
+from confide.rows.checked.sheets import misread_sheets
+from confide.rows.checked.spellings import ReadNow, spellings
 from confide.rows.checked.units import unit_finding
 from confide.rows.checked.written import as_written
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.examine import narrowing, unread_lines, unreadable_rows
 from confide.rows.relational.table_rows import Scope, person_ids
 from confide.rows.sources.prepare import existing, found_files
+from confide.tables.dialect import ISO
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 
@@ -127,11 +130,13 @@ class SourceCheck:
                 )
             )
             return CheckedTable(table=table.name), findings
+        if self.source.kind is SourceKind.FHIR:
+            findings = [_malformed(each, table=table) for each in findings]
         return counts, findings
 
     def _in_its_dialect(self, table: Table) -> tuple[Table, list[Finding]]:
         """Return a table in the dialect that its files seem to have, and what differs."""
-        if self.source.kind not in (SourceKind.CSV, SourceKind.OMOP):
+        if self.source.kind not in (SourceKind.CSV, SourceKind.OMOP, SourceKind.EXCEL):
             return table, []
         alone = replace(
             self.dataset, tables=(table,), per_patient=(), derived=(), spines=(), patients=()
@@ -141,20 +146,40 @@ class SourceCheck:
             places = found_files(self.source, root=root, dataset=alone)[table.name]
         except ContractError:
             return table, []  # told when it is opened
-        texts = [
+        files = tuple(part for parts in places for part in parts)
+        texts = tuple(
             part
-            for parts in places
-            for part in parts
+            for part in files
             if part.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-        ]
+        )
         declared = source_names(table, dataset=self.dataset)
-        fitting, misread = as_written(tuple(texts), table=table, declared=declared)
+        if self.source.kind is SourceKind.EXCEL:
+            fitting, misread = table, misread_sheets(files, table=table)
+        else:
+            fitting, misread = as_written(texts, table=table, declared=declared)
         return fitting, [
             Finding(
-                table=table.name, column="", what=each.what, cells=None, why=each.why, fix=each.fix
+                table=table.name,
+                column="",
+                what=each.what,
+                cells=each.cells,
+                why=each.why,
+                fix=each.fix,
             )
             for each in misread
         ]
+
+
+def _malformed(each: Finding, *, table: Table) -> Finding:
+    """Return a finding in words of NDJSON, where a line that is quarantined is cut short."""
+    if each.what != "too few fields":
+        return each
+    return replace(
+        each,
+        what="malformed lines",
+        why=f"They are no JSON object of resource {table.source}, and are left out.",
+        fix="Export them again: a line is one whole resource.",
+    )
 
 
 def _counts(table: Table, *, scope: Scope, run: Run) -> CheckedTable:
@@ -260,49 +285,11 @@ def _of_rows(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> l
         "Leave rows-per-patient out where a patient may have several rows.",
     )
     if scope.layout.ids is Ids.TEXT and counts.patients:
-        tell(*_alike_ids(table, scope=scope, run=run))
-        tell(*_rounded_ids(table, scope=scope, run=run))
+        for each in (alike_ids, rounded_ids, summed_rows):
+            tell(*each(table, scope=scope, run=run))
     if scope.dataset.unit.entity is Entity.PATIENT and counts.patients:
         tell(*_repeated_rows(table, scope=scope, run=run))
     return found
-
-
-def _alike_ids(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
-    """Say how many ids are another one but for blanks, capitals and leading zeros."""
-    bare = exp.Anonymous(
-        this="regexp_replace",
-        expressions=[
-            call("lower", exp.Trim(this=own("p"))),
-            exp.Literal.string("^0+([0-9])|[.]0+$"),
-            exp.Literal.string(r"\1"),
-            exp.Literal.string("g"),
-        ],
-    )
-    each = select(named(bare, "b"), named(own("p"), "p"), of=person_ids(scope, table))
-    distinct = [
-        named(exp.Count(this=exp.Distinct(expressions=[own(name)])), f"n{name}") for name in "pb"
-    ]
-    [(ids, bared)] = run(select(*distinct, of=each))
-    return (
-        "ids that differ in blanks, capitals or zeros",
-        int(ids) - int(bared),
-        "Ids are compared letter by letter: such a patient is several, each protected alone.",
-        "Write ids alike in the source.",
-    )
-
-
-def _rounded_ids(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
-    """Say how many rows have an id that a spreadsheet rounded."""
-    pattern = exp.Literal.string(r"^[0-9][.,]?[0-9]*[eE][+][0-9]+$")
-    rounded = exp.Anonymous(this="regexp_matches", expressions=[own("p"), pattern])
-    query = select(named(exp.Count(this=STAR), "n"), of=person_ids(scope, table), where=[rounded])
-    [(rows,)] = run(query)
-    return (
-        "ids that a spreadsheet rounded",
-        int(rows),
-        "1.23E+11 is written for many ids, which become one patient.",
-        "Export ids as text, not through a spreadsheet.",
-    )
 
 
 def _repeated_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:

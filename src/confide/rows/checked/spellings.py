@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confide.errors import ContractError
-from confide.tables.dialect import Dialect
+from confide.tables.dialect import ISO, Dialect
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Column, Kind
 
@@ -37,7 +37,6 @@ _GROUPED = "thousands and decimal comma"
 _COMMAS = (_GROUPED, "decimal comma")
 _DATES_AS = "dates as "
 _NO_DAY = "day that is none"
-ISO = "YYYY-MM-DD"
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 
 
@@ -171,7 +170,7 @@ _FIX = {
     "decimal comma": 'dialect: {decimal: ","}',
     "decimal point": "Write all numbers in one form into the file.",
     "sign of a limit": "Write half the limit, or the limit, into the file, as the protocol says.",
-    "unit in the cell": "Take it out of the cell, into a column of its own, and declare `units`.",
+    "unit in the cell": "units: {in: cell, known: {kg: kg}}, with the units that stand there",
     "range in the cell": "Split it into two columns.",
     "date in a number": "Export the column as text, not through a spreadsheet.",
     "years of two digits": "Write four digits of the year into the file.",

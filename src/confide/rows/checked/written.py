@@ -37,11 +37,13 @@ class Misread:
         what: In a few words.
         why: A sentence.
         fix: Line of dataset.yaml, or what to do.
+        cells: How many cells or rows; None where it is the whole file.
     """
 
     what: str
     why: str
     fix: str
+    cells: int | None = None
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ from confide.errors import ContractError
 from confide.rows.cells.as_written import plain_date, plain_number
 from confide.rows.cells.build import STAR, aliased, named, own, select
 from confide.rows.sources.header import LONGEST_LINE, header, separator
-from confide.rows.sources.opened import Scan
+from confide.rows.sources.opened import Export, Scan
 from confide.tables.encoding import UNREADABLE
 from confide.tables.schema import Kind, Table
 
@@ -65,19 +65,40 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
                 f"Table {table.name!r}: the header of {part.name!r} differs from the first part's.",
                 hint="Write all parts with the same columns in the same order.",
             )
+    sign = separator(parts[0], dialect=table.dialect)
+    return text_scan(parts, table=table, header=names, sign=sign)
+
+
+def text_scan(
+    parts: tuple[Path, ...],
+    *,
+    table: Table,
+    header: tuple[str, ...],
+    sign: str,
+    export: Export | None = None,
+) -> Scan:
+    """Return how text files with these names in their first line are read.
+
+    Args:
+        parts: The files.
+        table: As declared.
+        header: Names of all columns.
+        sign: Between two fields.
+        export: What writes such text from files that are none.
+    """
     text = exp.Literal.string("VARCHAR")
-    surplus = _unlike(names)
+    surplus = _unlike(header)
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.Literal.string(name), expression=text.copy())
-            for name in (*names, surplus)
+            for name in (*header, surplus)
         ]
     )
     options: dict[str, exp.Expr] = {
         "auto_detect": exp.false(),
         "columns": columns,
         "header": exp.true(),
-        "delim": exp.Literal.string(separator(parts[0], dialect=table.dialect)),
+        "delim": exp.Literal.string(sign),
         "quote": exp.Literal.string(table.dialect.quote.sign),
         "escape": exp.Literal.string(table.dialect.quote.sign),
         "hive_partitioning": exp.false(),  # the name of a folder is no column
@@ -95,8 +116,8 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
         for name, value in options.items()
     ]
     read = exp.Table(this=exp.Anonymous(this="read_csv", expressions=[files, *given]))
-    numbers, dates, made = _otherwise(table, header=names)
-    relation = _whole_rows(read, header=names, surplus=surplus)
+    numbers, dates, made = _otherwise(table, header=header)
+    relation = _whole_rows(read, header=header, surplus=surplus)
     return Scan(
         relation=_with(relation, made) if made else relation,
         numbers=numbers,
@@ -106,6 +127,7 @@ def csv_scan(parts: tuple[Path, ...], *, table: Table, declared: Collection[str]
         broken=UNREADABLE,
         parts=parts,
         encoding=table.encoding,
+        export=export,
     )
 
 

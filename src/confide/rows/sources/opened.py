@@ -3,10 +3,10 @@
 Everything here was made of paths, headers and catalogues; no row is read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from sqlglot import exp
 
@@ -21,6 +21,19 @@ PATTERN = "*?["
 """Characters that make a path a pattern to the engine."""
 
 
+class Export(Protocol):
+    """What other programs write, as rows of texts; equal ones are the same."""
+
+    def lines(self, path: Path) -> Iterator[Sequence[str]]:
+        """Yield the names of all columns, then the cells of each row.
+
+        A row that is cut short stands for one that cannot be read.
+
+        Raises:
+            OSError: If the file cannot be read as what it should be.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """How the files of one table are read.
@@ -31,9 +44,10 @@ class Scan:
         octets: In how many bytes the files keep a number, by column.
         broken: What the reader writes for bytes that are no text; "" where there are none.
         lines: All records of the files, of which some may be no rows; None where all are.
-        parts: Its files, where they are text.
+        parts: Its files, where they are text or become some.
         encoding: Of that text.
         dialect: Of that text.
+        export: What makes text of its files; None where they are some.
         numbers: Columns that are another one where a number is read of them, and which.
         dates: The same where a date is read.
     """
@@ -46,6 +60,7 @@ class Scan:
     parts: tuple[Path, ...] = ()
     encoding: Encoding = Encoding.UTF_8
     dialect: Dialect = AS_USUAL
+    export: Export | None = None
     numbers: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
 

@@ -15,6 +15,7 @@ from confide.errors import ContractError
 from confide.regular_file import require_regular
 from confide.rows.cells.layout import source_names
 from confide.rows.sources.delimited import csv_scan
+from confide.rows.sources.exported.scan import exported_scan
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.frames import from_frames
 from confide.rows.sources.omop import from_omop
@@ -22,7 +23,7 @@ from confide.rows.sources.opened import PATTERN, Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
-from confide.tables.source_files import DELIMITED, PARQUET, table_files, with_logs
+from confide.tables.source_files import DELIMITED, EXPORTED, PARQUET, table_files, with_logs
 
 
 def prepared(
@@ -36,6 +37,12 @@ def prepared(
 
     def texts(parts: tuple[Path, ...], *, table: Table) -> Scan:
         return csv_scan(parts, table=table, declared=source_names(table, dataset=dataset))
+
+    def exports(parts: tuple[Path, ...], *, table: Table) -> Scan:
+        declared = source_names(table, dataset=dataset)
+        return exported_scan(
+            parts, table=table, dataset=dataset, declared=declared, kind=source.kind
+        )
 
     if source.kind is SourceKind.FRAMES:
         return from_frames(frames or {}, dataset=dataset)
@@ -54,6 +61,12 @@ def prepared(
             )
         case SourceKind.CSV:
             opened = from_files(found, root=root, dataset=dataset, read=texts, endings=DELIMITED)
+        case (
+            SourceKind.EXCEL | SourceKind.STATA | SourceKind.SPSS | SourceKind.SAS | SourceKind.FHIR
+        ):
+            opened = from_files(
+                found, root=root, dataset=dataset, read=exports, endings=EXPORTED[source.kind]
+            )
         case _:
             assert_never(source.kind)
     return replace(opened, state=state)
@@ -89,13 +102,19 @@ def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
     for table in dataset.tables:
         places: tuple[tuple[Path, ...], ...] = ()
         if root.is_file():
-            places = ((root,),) if table.source in ("", root.name) else ()
+            places = ((root,),) if _is_of(root, table=table, kind=source.kind) else ()
         else:
             places = table_files(root, table.source, kind=source.kind)
         found[table.name] = tuple(
             tuple(inside(part, root=root, table=table) for part in parts) for parts in places
         )
     return found
+
+
+def _is_of(file: Path, *, table: Table, kind: SourceKind) -> bool:
+    """Return whether a source of one file holds a table: of a workbook, each that names no file."""
+    named = table.source != table.name
+    return table.source in ("", file.name) or (kind is SourceKind.EXCEL and not named)
 
 
 def opened_files(found: Found) -> tuple[Path, ...]:

@@ -15,6 +15,9 @@ sec. 3.9]. So commas, tabs, quotes and line ends of the copy are those of the fi
 order, and what lies between two of them is decoded alone. Where chunks end changes nothing: the
 decoder is incremental.
 
+Of a file that is no text, a workbook say, the copy is what its :class:`~.opened.Export` writes: a
+line for each of its rows, made of that row alone.
+
 *Privacy:* whether there is a copy depends on everybody's bytes, and decides where rows are read
 from, never what they are.  It is found out when rows are read, hence after the charge, and what
 fails then is reading.  The copy is made of the file in the state that a release is committed to,
@@ -27,11 +30,12 @@ References:
 
 import codecs
 import contextlib
+import csv
 import gzip
 import os
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,7 +46,7 @@ from confide.regular_file import descriptor, reading
 from confide.rows.sources.fingerprint import SourceState, fingerprints
 from confide.rows.sources.header import separator, utf16_decoder
 from confide.rows.sources.long_cells import quoted_cells
-from confide.rows.sources.opened import PATTERN, Opened, Scan
+from confide.rows.sources.opened import PATTERN, Export, Opened, Scan
 from confide.tables.dialect import Dialect
 from confide.tables.encoding import Encoding
 
@@ -58,6 +62,7 @@ class _Text:
     encoding: Encoding
     dialect: Dialect
     link: Path
+    export: Export | None = None
 
     @property
     def packed(self) -> bool:
@@ -70,7 +75,7 @@ class TextFiles:
 
     def __init__(self, folder: Path, *, state: SourceState) -> None:
         self._folder, self._state = folder, state
-        self._texts: dict[tuple[Path, Encoding, Dialect], _Text] = {}
+        self._texts: dict[tuple[Path, Encoding, Dialect, Export | None], _Text] = {}
         self._settled: set[Path] = set()
         self._one_at_a_time = threading.Lock()
 
@@ -105,15 +110,15 @@ class TextFiles:
     def _scan(self, scan: Scan) -> Scan:
         if not scan.parts:
             return scan
-        links = [self._link(part, scan.encoding, scan.dialect) for part in scan.parts]
+        links = [self._link(part, scan) for part in scan.parts]
         lines = None if scan.lines is None else _reading(scan.lines, links)
         return replace(scan, relation=_reading(scan.relation, links), lines=lines)
 
-    def _link(self, file: Path, encoding: Encoding, dialect: Dialect) -> Path:
-        key = (file, encoding, dialect)
+    def _link(self, file: Path, scan: Scan) -> Path:
+        key = (file, scan.encoding, scan.dialect, scan.export)
         if key not in self._texts:
-            ending = ".gz" if file.suffix == ".gz" else ".csv"
-            link = self._folder / f"text{len(self._texts)}{ending}"
+            packed = file.suffix == ".gz" and scan.export is None
+            link = self._folder / f"text{len(self._texts)}{'.gz' if packed else '.csv'}"
             linked = False
             with contextlib.suppress(OSError):
                 link.symlink_to(file)
@@ -123,7 +128,13 @@ class TextFiles:
                     "The temporary folder cannot hold links, or has *, ? or [ in its path.",
                     hint="Set TMPDIR to a folder of a local disk.",
                 )
-            self._texts[key] = _Text(file=file, encoding=encoding, dialect=dialect, link=link)
+            self._texts[key] = _Text(
+                file=file,
+                encoding=scan.encoding,
+                dialect=scan.dialect,
+                link=link,
+                export=scan.export,
+            )
         return self._texts[key].link
 
 
@@ -146,7 +157,10 @@ def _settle(text: _Text) -> None:
     part = text.link.with_suffix(".part")
     failed = ""
     try:
-        if not _is_readable(text):
+        if text.export is not None:
+            _write(text.export.lines(text.file), to=part)
+            part.replace(text.link)
+        elif not _is_readable(text):
             _copy(text, to=part)
             part.replace(text.link)
         elif not text.link.is_symlink():  # the copy of a file that is another one by now
@@ -160,6 +174,15 @@ def _settle(text: _Text) -> None:
         with contextlib.suppress(OSError):
             part.unlink()  # what it holds of a full disk
         raise EngineError(failed)
+
+
+def _write(lines: Iterable[Sequence[str]], *, to: Path) -> None:
+    """Write rows of texts as a file that the engine reads."""
+    with contextlib.suppress(FileNotFoundError):
+        to.unlink()
+    file = descriptor(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with os.fdopen(file, "w", encoding="utf-8", errors=ERRORS, newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(lines)
 
 
 def _is_readable(text: _Text) -> bool:

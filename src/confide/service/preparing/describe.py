@@ -1,13 +1,22 @@
-"""Describe: a first description of a data set, written before any of it is read.
+"""Describe: a first description of a data set, written before any of its rows is read.
 
-*Privacy:* made from public vocabularies and clinical ranges alone; the source is not opened.
+*Privacy:* made from public vocabularies, clinical ranges and data dictionaries; of a file of Excel,
+Stata, SPSS or SAS the names, labels and formats are read, and no row is part of what is written.
 """
 
 import datetime as dt
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
 
+from confide.errors import ContractError
+
+if TYPE_CHECKING:
+    from confide.files.drafts.draft import DraftedTable
+
+_CALLED = {"stata": "Stata", "spss": "SPSS", "sas": "SAS"}
 COMMON = "systolic,diastolic,bmi,hba1c,glucose,creatinine"
 
 
@@ -15,6 +24,12 @@ class Model(enum.Enum):
     """Data models that can be described without seeing data."""
 
     OMOP = "omop"
+    EXCEL = "excel"
+    STATA = "stata"
+    SPSS = "spss"
+    SAS = "sas"
+    REDCAP = "redcap"
+    FHIR = "fhir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +45,34 @@ class Described:
     dataset: str
 
 
-def describe(
-    model: Model, *, source: str, version: str, measurements: str, since: dt.date, until: dt.date
+def describe(  # noqa: PLR0913 - one for each fact of a model
+    model: Model,
+    *,
+    source: str,
+    version: str,
+    measurements: str,
+    since: dt.date,
+    until: dt.date,
+    dictionary: str = "",
+    sheet: str = "",
+    header: int = 1,
 ) -> Described:
-    """Return most of a dataset.yaml from public knowledge; never opens the data.
+    """Return most of a dataset.yaml from public knowledge and dictionaries; never reads a row.
 
     Args:
         model: Of the data.
-        source: Path of the database; written down, not opened.
+        source: Path of the data; of OMOP, FHIR and REDCap written down and not opened, of others a
+            file whose names and labels are read.
         version: Of the data model.
         measurements: Short names, LOINC codes or OMOP concepts between commas; all; or none.
         since: First day that events are counted.
         until: Last day.
+        dictionary: Data dictionary of a REDCap project.
+        sheet: Name of the sheet of a workbook; "" for its only one.
+        header: Number of the row with its names.
 
     Raises:
+        ContractError: If a file cannot be read, or there is no dictionary.
         UnknownNameError: If a measurement has no known range.
     """
     match measurements.strip():
@@ -58,6 +87,17 @@ def describe(
             text = describe_omop(
                 source=source, version=version, measurements=names, since=since, until=until
             )
+        case Model.FHIR:
+            text = describe_fhir(source=source, measurements=names, since=since, until=until)
+        case Model.REDCAP:
+            text = _drafted(_of_redcap(source, dictionary=dictionary), since=since, until=until)
+        case Model.EXCEL:
+            drafted = _of_workbook(source, sheet=sheet, header=header)
+            text = _drafted(drafted, since=since, until=until)
+        case Model.STATA | Model.SPSS | Model.SAS:
+            text = _drafted(_of_statistics(source, model=model), since=since, until=until)
+        case _:
+            assert_never(model)
     return Described(model=model, dataset=text)
 
 
@@ -90,8 +130,126 @@ def describe_omop(
     return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
 
 
+def describe_fhir(
+    *, source: str, measurements: Sequence[str], since: dt.date, until: dt.date
+) -> str:
+    """Return most of a dataset.yaml for FHIR resources in bulk, from public knowledge alone.
+
+    Args:
+        source: Folder of the NDJSON files; written down, not opened.
+        measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
+        since: First day that events are counted.
+        until: Last day.
+
+    Raises:
+        UnknownNameError: If a measurement has no known range.
+    """
+    from confide.files.dataset_text import dataset_text
+    from confide.rows.clinical_ranges import clinical_range
+    from confide.rows.sources.exported.fhir_tables import fhir_tables, observed_table
+
+    tables = (
+        *fhir_tables(since=since, until=until),
+        *(observed_table(clinical_range(name), since=since, until=until) for name in measurements),
+    )
+    return dataset_text(tables, id="fhir", kind="fhir", path=source, person="person")
+
+
 def known_measurements() -> tuple[str, ...]:
     """Return the short names of the measurements whose plausible range is known."""
     from confide.rows.clinical_ranges import clinical_ranges
 
     return tuple(known.key for known in clinical_ranges())
+
+
+def _drafted(table: "DraftedTable", *, since: dt.date, until: dt.date) -> str:
+    from confide.files.drafts.draft import draft_text
+
+    return draft_text(table, since=since, until=until)
+
+
+def _of_redcap(source: str, *, dictionary: str) -> "DraftedTable":
+    from confide.files.drafts.redcap import redcap_draft
+
+    if not dictionary:
+        raise ContractError(
+            "A REDCap export is described by its data dictionary.",
+            hint="Name its CSV file: --dictionary dictionary.csv.",
+        )
+    return redcap_draft(Path(dictionary), source=Path(source))
+
+
+def _of_workbook(source: str, *, sheet: str, header: int) -> "DraftedTable":
+    from confide.files.drafts.draft import Drafted, DraftedTable, person_among
+    from confide.rows.sources.exported.workbook import header_names
+    from confide.tables.source_files import Sheet
+
+    path = _file(source, endings=(".xlsx", ".xlsm"))
+    at = Sheet(name=sheet, header=header)
+    names = header_names(path, sheet=at)
+    person = person_among(names)
+    where = [f"name: {_quoted(sheet)}"] if sheet else []
+    where += [f"header: {header}"] if header != 1 else []
+    return DraftedTable(
+        origin="the names in a workbook",
+        kind="excel",
+        folder=Path(source).parent.as_posix(),
+        file=path.name,
+        person=person,
+        columns=tuple(
+            Drafted(source=name, kind="text", label=_label_of(name))
+            for name in names
+            if name != person
+        ),
+        lines=(f"sheet: {{{', '.join(where)}}}",) if where else (),
+    )
+
+
+def _of_statistics(source: str, *, model: Model) -> "DraftedTable":
+    from confide.files.drafts.draft import Drafted, DraftedTable, person_among
+    from confide.rows.sources.exported.statistical import variables
+    from confide.tables.encoding import Encoding
+    from confide.tables.source import SourceKind
+    from confide.tables.source_files import EXPORTED
+
+    kind = SourceKind(model.value)
+    path = _file(source, endings=EXPORTED[kind])
+    found = variables(path, kind=kind, table=path.stem, encoding=Encoding.UTF_8)
+    person = person_among([each.name for each in found])
+    columns = []
+    for each in found:
+        kept = "date" if each.is_day else "category" if each.labels else "number"
+        kept = "text" if each.is_text and not each.labels else kept
+        if each.name != person:
+            columns.append(
+                Drafted(source=each.name, kind=kept, label=each.label, codes=each.labels)
+            )
+    return DraftedTable(
+        origin=f"the dictionary of a file of {_CALLED[kind.value]}",
+        kind=kind.value,
+        folder=Path(source).parent.as_posix(),
+        file=path.name,
+        person=person,
+        columns=tuple(columns),
+    )
+
+
+def _file(source: str, *, endings: tuple[str, ...]) -> Path:
+    path = Path(source)
+    if not path.is_file() or not path.name.lower().endswith(endings):
+        raise ContractError(
+            f"Expected --source as a file ending in {' or '.join(endings)}, got {source!r}.",
+            hint="Its names and labels are read, and no row.",
+        )
+    return path
+
+
+def _label_of(name: str) -> str:
+    """Return a name as label where it cannot be the key of a column."""
+    return "" if name.isidentifier() else name
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
