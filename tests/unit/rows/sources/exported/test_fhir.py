@@ -1,8 +1,6 @@
 """What FHIR resources are read as; that a line makes rows of its own alone; malformed lines."""
 
 import json
-import time
-from pathlib import Path
 
 import pytest
 
@@ -253,17 +251,3 @@ def test_a_draft_reads_what_it_describes(tmp_path):
     (value, _) = rows_of["systolic"]["columns"]
     assert value["read"] == PATIENTS
     assert not [each for each in told["findings"] if each["what"] == "cannot be read"]
-
-
-SYNTHEA = Path(__file__).parents[5] / ".." / "shared" / "data" / "fhir" / "pysynthea_100"
-
-
-@pytest.mark.audit
-@pytest.mark.skipif(not SYNTHEA.is_dir(), reason="../shared/data is not there")
-def test_a_study_of_a_hundred_patients_takes_less_than_twenty_seconds(tmp_path):
-    (tmp_path / "dataset.yaml").write_text(DATASET.replace("path: data", f"path: {SYNTHEA}"))
-    (tmp_path / "study.yaml").write_text(STUDY)
-    done("init", tmp_path)
-    before = time.process_time()
-    done("run", tmp_path / "study.yaml", "--out", tmp_path / "out")
-    assert time.process_time() - before < 20
