@@ -58,8 +58,13 @@ def draw(subject: Subject) -> Drawn:
     line = mark("line", curve, color=MAIN, strokeWidth=2).encode(x=x, y=y)
     rules = mark("rule", marks, color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=datum(0))
     points = mark("point", marks, color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
-    name = mark("text", marks, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
+    half = step * farthest / 2
+    sides = [row for row in marks if not (subject.narrow and row["lead"] > half)]
+    name = mark("text", sides, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
     texts = name.encode(x=x, y=y, text=field("text:N"))
+    others = [row for row in marks if row not in sides]  # and above it
+    above = mark("text", others, align="right", dx=-8, dy=-2, color=INK)
+    texts += above.encode(x=x, y=y, text=field("text:N"))
     chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
     even = _lead_text(step * law.lead(_MARKED[0]), unit=grid.units[0], words=words)
     return chart, (words.say("chart.choice-lead", lead=even), words.say("chart.choice"))

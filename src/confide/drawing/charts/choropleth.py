@@ -88,7 +88,7 @@ def classes_of(values: Sequence[float]) -> ClassLimits:
 
 
 def choropleth(
-    cells: Sequence[Cell], *, outlines: Outlines, words: Words
+    cells: Sequence[Cell], *, outlines: Outlines, words: Words, width: int = WIDTH
 ) -> tuple[Chart, tuple[str, ...]]:
     """Return the map of one rate an area, with what it leaves out.
 
@@ -96,17 +96,20 @@ def choropleth(
         cells: One an area; its label is its key.
         outlines: Of areas by label; areas that are not asked about are left out.
         words: Language.
+        width: Of the map, in pixels.
     """
     by_label = {cell.key[0]: cell for cell in cells}
     known = {label: rings for label, rings in outlines.items() if label in by_label}
-    map_ = placed(known, width=WIDTH, tallest=TALLEST)
+    map_ = placed(known, width=width, tallest=TALLEST)
     shaky = {label for label, cell in by_label.items() if UNSTABLE in cell.flags}
     values = {cell.key[0]: cell.value for cell in cells if cell.value is not None}
     stable = [value for label, value in values.items() if label not in shaky]
     few = len(stable) < _FEW * len(CLASSES)
     classes = classes_of(list(values.values()) if few else stable)
     drawn = {label: _class(by_label[label], classes) for label in map_.rings}
-    legend = _legend(classes, drawn=set(drawn.values()), shaky=bool(shaky), words=words)
+    legend = _legend(
+        classes, drawn=set(drawn.values()), shaky=bool(shaky), width=width, words=words
+    )
     top = _LINE * (1 + max(entry.line for entry in legend)) + 10
     areas = [_feature(_down(rings, top), shade=drawn[label]) for label, rings in map_.rings.items()]
     lines = [
@@ -128,13 +131,13 @@ def choropleth(
         _shape(areas, stroke=MUTED, strokeWidth=0.4, strokeJoin="round").encode(color=colour),
         _shape(boxes, stroke=MUTED, strokeWidth=0.6).encode(color=colour),
         *_hatched(lines),
-        _texts(legend, width=WIDTH, height=height),
+        _texts(legend, width=width, height=height),
     ]
     notes = [] if not shaky else [words.say("map.unstable-note", areas=f"{len(shaky):,}")]
     missing = len(by_label) - len(known)
     notes += [words.say("map.missing", areas=f"{missing:,}")] if missing else []
     notes += [words.say("map.lost", areas=f"{len(map_.lost):,}")] if map_.lost else []
-    return layer(*layers).properties(width=WIDTH, height=height), tuple(notes)
+    return layer(*layers).properties(width=width, height=height), tuple(notes)
 
 
 def _class(cell: Cell, classes: ClassLimits) -> str:
@@ -187,14 +190,16 @@ class _Entry:
     line: int
 
 
-def _legend(classes: ClassLimits, *, drawn: set[str], shaky: bool, words: Words) -> list[_Entry]:
+def _legend(
+    classes: ClassLimits, *, drawn: set[str], shaky: bool, width: int, words: Words
+) -> list[_Entry]:
     wanted = [(text, str(place)) for place, text in enumerate(classes.labels(words=words))]
     wanted += [(words.say("map.unstable"), UNSTABLE)] if shaky else []
     wanted += [(words.say("map.none"), NO_VALUE)] if NO_VALUE in drawn else []
     entries, x, line = [], 0.0, 0
     for text, shade in wanted:
         room = _BOX[0] + 6 + room_for([text])
-        if x and x + room > WIDTH:
+        if x and x + room > width:
             x, line = 0.0, line + 1
         entries.append(_Entry(text=text, shade=shade, ring=_box(x, line * _LINE), line=line))
         x += room + _GAP

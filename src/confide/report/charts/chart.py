@@ -12,11 +12,13 @@ References:
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.drawing.cells import readable_cells
 from confide.drawing.charts.figure import Figure
 from confide.drawing.charts.marks import titled
+from confide.drawing.charts.style import NARROW
 from confide.drawing.charts.subject import Subject
 from confide.drawing.numbers import percent
 from confide.drawing.quantities import intervals_text
@@ -52,6 +54,7 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
         return None
     subject = _subject(release, statistic, words=words)
     chart, notes = kind.draw(subject)
+    slim, _ = kind.draw(replace(subject, width=NARROW))
     title = title_of(statistic, plan=release.plan, words=words)
     parts = [kind.words_below_title(subject) or _intervals(subject)]
     total = total_of(release.noisy, statistic)
@@ -59,7 +62,12 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
         of = "once" if total.once else "often"
         parts.append(words.say(f"chart.total.{of}", total=total_text(total)))
     subtitle = words.say("chart.joint").join(parts)
-    return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
+    return Figure(
+        chart=titled(chart, title=title, subtitle=subtitle),
+        title=title,
+        notes=notes,
+        slim=titled(slim, title="", subtitle=""),
+    )
 
 
 def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:

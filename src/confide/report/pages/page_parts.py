@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from confide.drawing.cells import Cell, cells_of
 from confide.drawing.charts.figure import Plate
-from confide.drawing.charts.render import inline
+from confide.drawing.charts.render import Drawing, inline
 from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
 from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import covers_text
@@ -89,13 +89,27 @@ def _figure(plate: Plate, *, said: StatisticSection, name: str, words: Words) ->
     if plate.drawing is None:
         return tag("p", words.say("page.figure-failed", title=figure.title), class_="note")
     alt = figure.alt or words.say("page.figure-alt", title=figure.title, headline=said.headline)
-    image = trusted(inline(plate.drawing.untitled, name=name))
     return tag(
         "figure",
         tag("h3", isolated(figure.title)) if figure.alt else "",
-        tag("div", image, role="img", aria_label=alt),
+        tag("p", isolated(figure.subtitle), class_="lines") if figure.subtitle else "",
+        *drawing_part(plate.drawing, name=name, alt=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
+
+
+def drawing_part(drawing: Drawing, *, name: str, alt: str) -> Sequence[Html]:
+    """Return a drawing for wide screens and paper, and for narrow screens; a page shows one."""
+    return [
+        tag(
+            "div",
+            trusted(inline(svg, name=f"{name}{part}")),
+            class_=kind,
+            role="img",
+            aria_label=alt,
+        )
+        for kind, part, svg in (("wide", "", drawing.untitled), ("narrow", "n", drawing.narrow))
+    ]
 
 
 def table_part(
