@@ -16,7 +16,8 @@ _PAIRS = re.compile("[\U00010000-\U0010ffff]")
 _TITLE = '<g class="mark-group role-title">'
 _TEXT = re.compile(r'<g class="mark-text role-title-(?:sub)?t[^"]*".*?</g>', re.DOTALL)
 _SIZE = re.compile(
-    r'width="(?P<width>[0-9.]+)" height="(?P<height>[0-9.]+)" viewBox="0 0 [0-9.]+ [0-9.]+"'
+    r'width="(?P<width>[0-9.]+)" height="(?P<height>[0-9.]+)" viewBox="0 0 [0-9.]+ [0-9.]+">'
+    r'<rect width="(?P=width)" height="(?P=height)"'
 )
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 
@@ -96,7 +97,8 @@ def _without_title(svg: str, spec: Any) -> str:
 
 def _cut(found: re.Match[str], *, by: int) -> str:
     width, height = found["width"], float(found["height"]) - by
-    return f'width="{width}" height="{height:g}" viewBox="0 {by} {width} {height:g}"'
+    size = f'width="{width}" height="{height:g}"'
+    return f'{size} viewBox="0 {by} {width} {height:g}"><rect y="{by}" {size}'
 
 
 def inline(svg: str, *, name: str) -> str:

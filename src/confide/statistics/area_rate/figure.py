@@ -1,7 +1,9 @@
 """The figure of rates of areas: the map, and the equity preview below it."""
 
+from confide.drawing.cells import label_of
 from confide.drawing.charts.by_group import by_group
 from confide.drawing.charts.choropleth import choropleth
+from confide.drawing.charts.larger_areas import larger
 from confide.drawing.charts.marks import one_below_another
 from confide.drawing.charts.outlines import Outlines
 from confide.drawing.charts.style import INK, MAIN, OUTER, PALE, ROW, room_for
@@ -26,6 +28,8 @@ def draw(subject: Subject) -> Drawn:
             subject.cells,
             outlines=outlines,
             words=subject.words,
+            unit=subject.axis(subject.cells),
+            around=_around(subject, outlines),
             width=subject.width - (_EDGES if subject.narrow else 0),
         )
     expected = forecasts(subject.plan)[subject.statistic.id]
@@ -50,6 +54,16 @@ def _outlines(subject: Subject) -> Outlines | None:
     return found if any(label in found for label in statistic.areas(dataset)) else None
 
 
+def _around(subject: Subject, outlines: Outlines) -> Outlines:
+    """Return the outlines of the areas one level up, if there is one."""
+    name, level = subject.statistic.outlined(subject.dataset)
+    spine = subject.dataset.spine(name)
+    place = spine.level(level)
+    if place + 1 == len(spine.levels):
+        return {}
+    return larger(outlines, within=spine.within(level, spine.levels[place + 1]))
+
+
 def _preview(forecast: Forecast, *, subject: Subject) -> Chart:
     """Return the expected error of areas by size: a bar, and a thin line to the 95 % error.
 
@@ -67,6 +81,8 @@ def _preview(forecast: Forecast, *, subject: Subject) -> Chart:
     ]
     groups = [row["group"] for row in rows]
     width = subject.width - (_EDGES if subject.narrow else 0)
+    if subject.narrow and not _outlines(subject):  # it stands below dots, whose labels take room
+        width -= room_for(label_of(cell.key, words=words) for cell in subject.cells) + 8
     room = 0 if subject.narrow else room_for(groups) + 8
     up = {"dy": -_UP} if subject.narrow else {}
     scale = {"zero": True, "nice": True, "range": [room, width - _NUMBER]}
