@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from confide.drawing.charts.style import LETTER, NARROW, ROW, room_for
 from confide.drawing.charts.vega import Chart, Spec
 
-_PADDING, _EDGE = 6, 14
+_PADDING, _EDGE = 6, 20
 """Pixels around a figure, and for the half of the last number of an axis."""
 _LEFT = 62
 """Pixels of an axis of numbers: its title, its longest numbers, the space between."""
+_BETWEEN = 22
 _SHARE = 3
 """Labels may take this part of the width, and stand above their marks where they need more."""
 _ABOVE, _LINE = 15, 40
@@ -49,24 +50,24 @@ def narrowed(chart: Chart) -> Chart:
     return Chart({**_fitted(spec), "config": small})
 
 
-def _fitted(spec: Spec) -> Spec:
-    """Return a part of a chart that is no wider than a narrow figure."""
-    if "hconcat" in spec:
-        rest = {name: part for name, part in spec.items() if name != "hconcat"}
-        return {**rest, "vconcat": [_fitted(part) for part in spec["hconcat"]], "spacing": 22}
-    if "vconcat" in spec:
-        return {**spec, "vconcat": [_fitted(part) for part in spec["vconcat"]]}
+def _fitted(spec: Spec, *, left: int = 0) -> Spec:
+    """Return a part of a chart that is no wider than a narrow figure.
+
+    ``left`` are the pixels at the left that the parts above and below it need: all plots begin
+    below one another.
+    """
+    parts = spec.get("hconcat", spec.get("vconcat"))
+    if parts is not None:
+        rest = {name: part for name, part in spec.items() if name not in {"hconcat", "vconcat"}}
+        rest |= {"spacing": _BETWEEN} if "hconcat" in spec else {}
+        most = max(left, *map(_left, parts))
+        return {**rest, "vconcat": [_fitted(part, left=most) for part in parts]}
     width = spec.get("width")
     if not isinstance(width, int | float):
         return spec
     told = max((room_for([text]) for text in _told(spec)), default=0)
-    labels = _labels(spec)
-    above = labels is not None and (told > 0 or labels > NARROW // _SHARE)
-    room = NARROW - 2 * _PADDING
-    if labels is not None:
-        room -= 0 if above else labels + 8
-    elif _has_numbers(spec):
-        room -= _LEFT
+    above = _stands_above(spec)
+    room = NARROW - 2 * _PADDING - max(left, _left(spec)) - (_EDGE // 2 if above else 0)
     if _is_grid(spec):
         return {**spec, "width": _grid(spec, room=room)}
     room -= _EDGE if any(c.get("axis", {}) is not None for c in _channels(spec, "x")) else 0
@@ -78,6 +79,23 @@ def _fitted(spec: Spec) -> Spec:
     height = spec.get("height")
     square = height == width
     return {**spec, "width": room, **({"height": room} if square else {})}
+
+
+def _left(spec: Spec) -> int:
+    """Return the pixels that labels or numbers take at the left of a plot."""
+    parts = spec.get("hconcat", spec.get("vconcat"))
+    if parts is not None:
+        return max(map(_left, parts))
+    labels = _labels(spec)
+    if labels is not None:
+        return 0 if _stands_above(spec) else labels + 8
+    return _LEFT if _has_numbers(spec) else 0
+
+
+def _stands_above(spec: Spec) -> bool:
+    """Return whether labels are long, or share their lines with numbers at the right."""
+    labels = _labels(spec)
+    return labels is not None and (labels > NARROW // _SHARE or any(map(bool, _told(spec))))
 
 
 def _layers(spec: Spec) -> Iterator[Spec]:
