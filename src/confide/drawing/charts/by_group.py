@@ -10,7 +10,7 @@ from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side
 from confide.drawing.charts.subject import Drawn, Subject, distinct
 from confide.drawing.quantities import covers_text, quantity_text
 
-MOST_CELLS, MOST_SERIES = 40, 5
+MOST_CELLS, MOST_SERIES = 30, 5
 
 
 def by_group(subject: Subject) -> Drawn:

@@ -21,7 +21,7 @@ def document(body: Html, *, title: str, language: str) -> str:
         body = trusted(
             body.replace(f"{letter} = ", f"{letter}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
         )
-    body = trusted(body.replace("≈ ", "≈\N{NO-BREAK SPACE}"))
+    body = trusted(body.replace(" ≈ ", "\N{NO-BREAK SPACE}≈\N{NO-BREAK SPACE}"))
     body = trusted(_PERCENT.sub("\N{NO-BREAK SPACE}", body))
     body = trusted(_PROSE.sub(lambda found: _RANGE.sub("\\1\N{WORD JOINER}", found[0]), body))
     head = tag(

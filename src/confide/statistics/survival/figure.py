@@ -38,7 +38,7 @@ from confide.statistics.survival.times import DAYS_A_YEAR, in_years, named_times
 MOST_ARMS = len(SERIES)
 _FEW = 4
 """Times that the axis of a small panel names."""
-_CURVE, _PANEL, _LINE = 300, 150, 17
+_CURVE, _CURVE_ABOVE, _PANEL, _LINE = 300, 240, 130, 17
 _ACROSS, _GAP = 3, 44
 _NAME, _MOST_ROOM = 14, 150
 """Pixels from one name at the end of a curve to the next, and of the longest that stands there."""
@@ -162,7 +162,12 @@ def draw(subject: Subject) -> Drawn:
     arms = dict(zip(shown, frame.arms, strict=True))
     curve = _rows("survival", found, arms=arms, event="", times=times, start=1.0)
     free = words.look.event_free or words.say("chart.survival-share")
-    panel = _Panel(title=clean(free), top=1.0, width=frame.width, height=_CURVE)
+    panel = _Panel(
+        title=clean(free),
+        top=1.0,
+        width=frame.width,
+        height=_CURVE if len(events) < 2 else _CURVE_ABOVE,
+    )
     parts = [
         _curve(curve, frame=frame, panel=panel),
         _risk_table(found, arms=arms, events=events, times=times, frame=frame, words=words),
@@ -239,7 +244,7 @@ def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int = 0) 
         band.encode(x=x, y=y("low"), y2=until("high"), color=colour),
         line.encode(x=x, y=y("value"), color=colour, strokeDash=frame.dash()),
     ]
-    if frame.at_ends and rows and panel.height == _CURVE:
+    if frame.at_ends and rows and panel.height > _PANEL:
         names = mark("text", _ends(rows, panel), align="left", dx=7, fontWeight=600, fontSize=12)
         layers.append(names.encode(x=x, y=y("at"), text=field("arm:N"), color=colour))
     return layer(*layers).properties(width=panel.width, height=panel.height)
