@@ -22,13 +22,13 @@ import numpy as np
 
 from confide.drawing.cells import Cell
 from confide.drawing.charts.hatching import SPACING, Segment, hatching
-from confide.drawing.charts.outlines import Outlines, Ring, placed, signed_area, wound
+from confide.drawing.charts.outlines import MOST_CORNERS, Outlines, Ring, placed, signed_area, wound
 from confide.drawing.charts.style import CLASSES, FAINT, INK, MUTED, PAPER, WIDTH, room_for
 from confide.drawing.charts.vega import Chart, Row, field, layer, mark
 from confide.drawing.numbers import clean, fixed
 from confide.drawing.words import Words
 
-TALLEST = 620
+TALLEST = 500
 _BOX, _LINE, _GAP = (22, 14), 24, 18
 """Pixels of the legend: a box, a line of boxes, the space between two entries."""
 _LARGER = "\0"
@@ -116,6 +116,7 @@ def choropleth(
         {**known, **{_LARGER + label: rings for label, rings in around.items()}},
         width=width,
         tallest=TALLEST,
+        most=MOST_CORNERS if width >= WIDTH else MOST_CORNERS // 3,
     )
     map_ = replace(both, rings={k: r for k, r in both.rings.items() if not k.startswith(_LARGER)})
     borders = {k[1:]: r for k, r in both.rings.items() if k.startswith(_LARGER)}

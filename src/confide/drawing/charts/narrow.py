@@ -59,7 +59,9 @@ def _fitted(spec: Spec, *, left: int = 0) -> Spec:
     parts = spec.get("hconcat", spec.get("vconcat"))
     if parts is not None:
         rest = {name: part for name, part in spec.items() if name not in {"hconcat", "vconcat"}}
-        rest |= {"spacing": _BETWEEN} if "hconcat" in spec else {}
+        if "hconcat" in spec:  # each takes the whole width now
+            rest |= {"spacing": _BETWEEN}
+            parts = [{**part, "width": NARROW} if "width" in part else part for part in parts]
         most = max(left, *map(_left, parts))
         return {**rest, "vconcat": [_fitted(part, left=most) for part in parts]}
     width = spec.get("width")
@@ -72,7 +74,7 @@ def _fitted(spec: Spec, *, left: int = 0) -> Spec:
         return {**spec, "width": _grid(spec, room=room)}
     room -= _EDGE if any(c.get("axis", {}) is not None for c in _channels(spec, "x")) else 0
     spec = _walked(spec, room=min(room, int(width)))
-    if room >= width:
+    if room >= width and not above:
         return spec
     if above:
         spec = _labels_above(spec, room=room, told=told)

@@ -271,8 +271,7 @@ def _ends(rows: Sequence[Row], panel: _Panel) -> list[Row]:
 
 def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Words) -> Chart:
     """Return a small panel for each type of event, all to one scale."""
-    across = 2 if len(rows) == 4 else min(_ACROSS, len(rows))
-    across = 1 if frame.narrow else across
+    across = 1 if frame.narrow else 2 if len(rows) == 4 else min(_ACROSS, len(rows))
     top = min(1.0, max(row["high"] for panel in rows.values() for row in panel) or 1.0)
     width = (frame.room - (across - 1) * _GAP) // across
     heading = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 8}
@@ -283,6 +282,8 @@ def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Word
         name = {"text": clean(event), "frame": "group", **heading}
         drawn = _curve(points, frame=frame, panel=panel, most=_FEW)
         panels.append(drawn.properties(title=name))
+    if frame.narrow:
+        return below(panels, spacing=20)
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     return below([beside(line, spacing=12) for line in lines], spacing=20)
 
