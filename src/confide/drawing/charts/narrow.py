@@ -195,7 +195,8 @@ def _axis(channel: Spec, *, room: int) -> Spec:
     if values is None:
         fewer: Spec = {"tickCount": min(axis.get("tickCount", 6), _TICKS)}
     else:
-        wide = max(LETTER * 3, room_for(str(value) for value in values)) + 10
+        longest = 0 if "labelExpr" in axis else room_for(str(value) for value in values)
+        wide = max(LETTER * 3, longest) + 10
         fewer = {"values": values[:: max(1, math.ceil(len(values) * wide / room))]}
         fewer["labelOverlap"] = "greedy"
     return {**found, "axis": {**axis, **fewer}}

@@ -30,6 +30,7 @@ from confide.report.wording.describe import (
     total_of,
     total_text,
     value_title,
+    words_on,
 )
 from confide.statistics.registry import kind_of
 
@@ -49,7 +50,7 @@ def figures(release: "Release", statistic: Statistic, *, words: Words) -> dict[s
 def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published."""
     kind, cells = kind_of(statistic), readable_cells(release.of(statistic))
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     if not kind.chooses and all(cell.value is None for cell in cells):
         return None
     subject = _subject(release, statistic, words=words)
@@ -75,7 +76,7 @@ def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Ma
     kind = kind_of(statistic)
     if not kind.evaluation:
         return {}
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     title = title_of(statistic, plan=release.plan, words=words)
     return kind.evaluated(_subject(release, statistic, words=words), title)
 
