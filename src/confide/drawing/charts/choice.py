@@ -9,7 +9,7 @@ import math
 
 from confide.drawing.charts.style import INK, MAIN, MUTED, WIDTH
 from confide.drawing.charts.subject import Drawn, Subject
-from confide.drawing.charts.vega import datum, field, mark
+from confide.drawing.charts.vega import Row, datum, field, mark
 from confide.drawing.grid import Grid, grid_of
 from confide.drawing.numbers import clean, percent, significant
 from confide.drawing.words import Words
@@ -38,7 +38,7 @@ def draw(subject: Subject) -> Drawn:
     farthest = 1.35 * law.lead(0.99)
     leads = [farthest * i / _POINTS for i in range(_POINTS + 1)]
     curve = [{"lead": step * at, "chance": law.chance(at)} for at in leads]
-    marks = []
+    marks: list[Row] = []
     for chance in _MARKED:
         at = step * law.lead(chance)
         lead = _lead_text(at, unit=grid.units[0], words=words)

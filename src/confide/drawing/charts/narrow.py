@@ -149,7 +149,7 @@ def _told(spec: Spec) -> Iterator[str]:
 
 def _at_right(part: Spec) -> bool:
     channel = part.get("encoding", {}).get("x", {})
-    return part["mark"]["type"] == "text" and channel.get("value") == {"expr": "width"}
+    return bool(part["mark"]["type"] == "text" and channel.get("value") == {"expr": "width"})
 
 
 def _is_grid(spec: Spec) -> bool:

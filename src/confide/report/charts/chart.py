@@ -1,8 +1,8 @@
 """One figure a statistic: every number with its interval, on a light ground, for print and screen.
 
 A dot is a published number; a thin line is its interval; where two were published, a thick pale
-line inside it is the interval of the noise alone.  A hollow dot is flagged.  More than 40 cells:
-the 40 largest are shown and a note says so; tables hold them all.
+line inside it is the interval of the noise alone.  A hollow dot is flagged.  More than 30 cells:
+the 30 largest are shown and a note says so; tables hold them all.
 
 *Privacy:* drawn from the release alone, so it costs nothing.
 

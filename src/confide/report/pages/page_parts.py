@@ -97,23 +97,16 @@ def _figure(plate: Plate, *, said: StatisticSection, name: str, words: Words) ->
         "figure",
         tag("h3", isolated(figure.title)) if figure.alt else "",
         tag("p", isolated(figure.subtitle), class_="lines") if figure.subtitle else "",
-        *drawing_part(plate.drawing, name=name, alt=alt),
+        drawing_part(plate.drawing, name=name, alt=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
 
 
-def drawing_part(drawing: Drawing, *, name: str, alt: str) -> Sequence[Html]:
+def drawing_part(drawing: Drawing, *, name: str, alt: str) -> Html:
     """Return a drawing for wide screens and paper, and for narrow screens; a page shows one."""
-    return [
-        tag(
-            "div",
-            trusted(inline(svg, name=f"{name}{part}")),
-            class_=kind,
-            role="img",
-            aria_label=alt,
-        )
-        for kind, part, svg in (("wide", "", drawing.untitled), ("narrow", "n", drawing.narrow))
-    ]
+    kinds = (("wide", name, drawing.untitled), ("narrow", f"{name}n", drawing.narrow))
+    drawn = [tag("div", trusted(inline(svg, name=id_)), class_=kind) for kind, id_, svg in kinds]
+    return tag("div", drawn, role="img", aria_label=alt)
 
 
 def table_part(

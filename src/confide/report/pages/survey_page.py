@@ -198,7 +198,7 @@ def _question(found: QuestionShares, *, drawing: Drawing, name: str, words: Word
         tag(
             "figure",
             tag("p", lines_text(found, words=words), class_="lines"),
-            *drawing_part(drawing, name=name, alt=said),
+            drawing_part(drawing, name=name, alt=said),
         ),
         html_table(table(found, words=words), name=f"{name}t", words=words),
         tag("p", covers(found, words=words), class_="note"),

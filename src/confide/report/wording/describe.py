@@ -6,6 +6,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from confide.drawing.asking import Asking, by_axes
 from confide.drawing.charts.periods import told_periods
@@ -67,7 +68,7 @@ def words_on(statistic: Statistic, *, plan: Plan, words: Words) -> Words:
     return replace(words, look=replace(words.look, periods=periods, unit=unit))
 
 
-def _time_axis(statistic: Statistic, *, dataset: Dataset) -> BinOf | None:
+def _time_axis(statistic: Any, *, dataset: Dataset) -> BinOf | None:
     """Return the bins of time of a question over time; None of every other question."""
     if kind_of(statistic).groups is not by_axes:
         return None
