@@ -69,7 +69,8 @@ def _fitted(spec: Spec, *, left: int = 0) -> Spec:
         return spec
     told = max((room_for([text]) for text in _told(spec)), default=0)
     above = _stands_above(spec)
-    room = NARROW - 2 * _PADDING - max(left, _left(spec)) - (_EDGE // 2 if above else 0)
+    left = max(left, _left(spec))
+    room = NARROW - 2 * _PADDING - (left or (_EDGE // 2 if above else 0))
     if _is_grid(spec):
         return {**spec, "width": _grid(spec, room=room)}
     room -= _EDGE if any(c.get("axis", {}) is not None for c in _channels(spec, "x")) else 0
