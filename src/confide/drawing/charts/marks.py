@@ -341,14 +341,19 @@ def titled(chart: Chart, *, title: str, subtitle: str) -> Chart:
     return chart.properties(**heading, config=theme())
 
 
-def side_by_side(charts: Sequence[tuple[str, Chart]], *, labels: int = 0) -> Chart:
-    """Return several charts of the same groups, each under its own name.
-
-    ``labels`` are the pixels that all their labels take: long ones leave less for the values.
-    """
+def side_by_side(charts: Sequence[tuple[str, Chart]]) -> Chart:
+    """Return several charts of groups under their names; long labels leave less for values."""
+    labels = sum(_label_room(chart.spec) for _, chart in charts)
     width = max(_NARROWEST, (WIDTH - max(0, labels - _USUAL)) // len(charts) - 20)
     named = [chart.properties(width=width, title=_heading(name)) for name, chart in charts]
     return beside(named, spacing=28)
+
+
+def _label_room(spec: Spec) -> int:
+    """Return the pixels that the labels of a chart of groups take."""
+    parts = [_label_room(part) for part in spec.get("layer", ())]
+    axis = spec.get("encoding", {}).get("y", {}).get("axis") or {}
+    return max([int(axis.get("minExtent", 0)), *parts])
 
 
 def one_below_another(charts: Sequence[tuple[str, Chart]]) -> Chart:

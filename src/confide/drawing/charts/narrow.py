@@ -229,7 +229,7 @@ def _labels_above(spec: Spec, *, room: int, told: int) -> Spec:
     band = count * ROW / 1.7
     up = band / 2 + _ABOVE / 2 if count else _ABOVE
     share = _HEADING / (band + _HEADING) if count else 0.0
-    axis = {"labelAlign": "left", "labelPadding": 0, "minExtent": 0, "maxExtent": 0}
+    axis = {"labelAlign": "left", "labelPadding": -4, "minExtent": 0, "maxExtent": 0}
     limit = room - told - 8 if told else room
     axis |= {"labelOffset": -up, "labelLimit": limit, "zindex": 1}
     above = _moved(spec, axis=axis, share=share, up=up)
