@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.drawing.cells import Cell, label_of
-from confide.drawing.charts.style import INK, MUTED, NARROW, SERIES, room_for
+from confide.drawing.charts.style import INK, MUTED, NARROW, SERIES, WIDTH, room_for
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.charts.vega import (
     Chart,
@@ -70,8 +70,8 @@ class _Frame:
     title: str
     years: bool
     named: tuple[float, ...]
-    narrow: bool
-    room: int
+    narrow: bool = False
+    room: int = WIDTH
 
     def x(self, *, labels: bool, most: int = 0) -> Spec:
         shown = self.named
