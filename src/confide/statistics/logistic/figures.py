@@ -88,8 +88,10 @@ class _Model:
 
     def calibration(self) -> Figure:
         """Return observed against predicted, above the spread of the risks."""
-        risks = "recalibrated risk" if self.moved else "predicted risk"
-        rows = self.points(risks, self.words.say("model.as-predicted"))
+        risks, series = "predicted risk", "model.as-predicted"
+        if self.moved:
+            risks, series = "recalibrated risk", "model.recalibrated"
+        rows = self.points(risks, self.words.say(series))
         top = top_of(rows)
         chart = below(
             (
