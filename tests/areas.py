@@ -4,11 +4,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.spine import Spine
+
+SQUARE = np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 10.0], [0.0, 10.0]])
+
+
+def squares(labels, *, degrees: bool = True):
+    """Return a row of neighbouring squares, a degree (or 100 km) each."""
+    size = 1.0 if degrees else 100_000.0
+    origin = (-77.0, 42.0) if degrees else (400_000.0, 4_700_000.0)
+    return {
+        label: (SQUARE / 10 * size + np.array(origin) + np.array([place * size, 0.0]),)
+        for place, label in enumerate(labels)
+    }
 
 
 def tract_column(labels: Sequence[str]) -> Column:

@@ -42,6 +42,7 @@ for (const node of document.querySelectorAll('h1, h2, h3, p, li, td, th, dd, a')
 for (const drawn of document.querySelectorAll('figure svg')) {
   const edge = drawn.getBoundingClientRect();
   if (edge.right > window.innerWidth + 1) told('a figure leaves the page', drawn);
+  if (edge.width === 0) continue;  // the other of two drawings
   for (const text of drawn.querySelectorAll('text')) {
     const box = text.getBoundingClientRect();
     if (box.width === 0) continue;
@@ -51,6 +52,22 @@ for (const drawn of document.querySelectorAll('figure svg')) {
       / (drawn.viewBox.baseVal.width || edge.width);
     if (arguments[1] && size < arguments[1]) told('letters of ' + size.toFixed(1) + ' px', text);
   }
+  const frame = drawn.parentElement;
+  if (frame.scrollWidth > frame.clientWidth + 1) told('a figure scrolls', drawn);
+  const boxes = [...drawn.querySelectorAll('text')]
+    .filter(text => text.textContent.trim() && text.getAttribute('opacity') !== '0.85')
+    .map(text => [text, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+  boxes.forEach(([text, a], place) => {
+    for (const [other, b] of boxes.slice(place + 1)) {
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 2 && down > 4) told('labels overlap: ' + other.textContent.trim(), text);
+    }
+  });
+}
+for (const drawn of document.querySelectorAll('figure')) {
+  const seen = [...drawn.querySelectorAll('.wide, .narrow')].filter(shown);
+  if (drawn.querySelector('.narrow') && seen.length !== 1) told(seen.length + ' drawings', drawn);
 }
 return found;
 """
@@ -88,7 +105,8 @@ def measured(driver: Any, page: Path, *, width: int, media: str = "screen") -> l
         driver: The browser.
         page: The file.
         width: Of the window, or of the paper without its margins.
-        media: "screen" or "print"; on paper nothing scrolls, and figures keep 8 points.
+        media: "screen" or "print"; on paper nothing scrolls, and figures keep 8 points; on the
+            screen of a telephone they keep 11 pixels.
     """
     paper = media == "print"
     metrics: Mapping[str, Any] = {
@@ -100,7 +118,8 @@ def measured(driver: Any, page: Path, *, width: int, media: str = "screen") -> l
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
     driver.get(page.as_uri())
-    found: list[str] = driver.execute_script(MEASURED, paper, 8 * 96 / 72 if paper else 0)
+    least = 8 * 96 / 72 if paper else 11 if width < 500 else 0
+    found: list[str] = driver.execute_script(MEASURED, paper, least)
     return found
 
 

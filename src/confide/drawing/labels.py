@@ -25,12 +25,16 @@ class Look:
         event_free: What those without the event are: "alive", "free of heart disease".
         at: Times of a curve that its table and axis name, in the unit of its time.
         terms: Columns by whose names parts of its keys begin.
+        periods: What periods are called in the unit that people count in, by their label.
+        unit: UCUM code of that unit; "" where periods are told as they are.
     """
 
     digits: int | None = None
     event_free: str = ""
     at: tuple[float, ...] = ()
     terms: tuple[str, ...] = ()
+    periods: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

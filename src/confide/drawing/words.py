@@ -59,7 +59,9 @@ class Words:
         return self.labels.named(name)
 
     def term(self, part: str) -> str:
-        """Return a part of a key, in which a model's columns stand under their labels."""
+        """Return a part of a key, in which columns and periods are called as people do."""
+        if part in self.look.periods:
+            return self.look.periods[part]
         told = [self._term(each) for each in part.split(_AND)]
         return _AND.join(told) if self.look.terms else part
 

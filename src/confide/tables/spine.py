@@ -107,6 +107,17 @@ class Spine:
         places = {label: place for place, label in enumerate(labels)}
         return labels, [places[label] for label in named]
 
+    def within(self, level: str, above: str) -> dict[str, str]:
+        """Return the area of a level above that each area of a level lies in.
+
+        Example:
+            >>> spine = Spine(name="place", levels=("ward", "site"), areas=(("a1", "A"),))
+            >>> spine.within("ward", "site")
+            {'a1': 'A'}
+        """
+        low, high = self.level(level), self.level(above)
+        return {row[low]: row[high] for row in self.areas}
+
     def people(self, keys: Sequence[str], *, level: int) -> list[int]:
         """Return the population of each area of a level, in the order of :meth:`grouped`.
 

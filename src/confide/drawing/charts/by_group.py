@@ -10,7 +10,7 @@ from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side
 from confide.drawing.charts.subject import Drawn, Subject, distinct
 from confide.drawing.quantities import covers_text, quantity_text
 
-MOST_CELLS, MOST_SERIES = 40, 5
+MOST_CELLS, MOST_SERIES = 30, 5
 
 
 def by_group(subject: Subject) -> Drawn:
@@ -36,10 +36,10 @@ def moments(subject: Subject) -> Drawn:
     return side_by_side(charts), tuple(notes)
 
 
-def groups(subject: Subject, cells: Sequence[Cell], *, bars: bool) -> Drawn:
+def groups(subject: Subject, cells: Sequence[Cell], *, bars: bool, most: int = MOST_CELLS) -> Drawn:
     """Return dots by group, two-way where the last grouping is small enough to be a series."""
     words = subject.words
-    shown, notes = largest(cells, most=MOST_CELLS, words=words)
+    shown, notes = largest(cells, most=most, words=words)
     last = distinct(cell.key[-1] for cell in shown) if len(shown[0].key) > 1 else ()
     two_way = len(shown) == len(cells) and 1 < len(last) <= MOST_SERIES
     missing = {flag: words.say(f"flag.{flag}.short") for cell in shown for flag in cell.flags}

@@ -11,7 +11,7 @@ import math
 from confide.drawing.cells import labels_of
 from confide.drawing.charts.style import INK, MAIN, MUTED, WIDTH, room_for
 from confide.drawing.charts.subject import Drawn, Subject
-from confide.drawing.charts.vega import Chart, below, datum, field, mark
+from confide.drawing.charts.vega import Chart, Row, below, datum, field, mark
 from confide.drawing.grid import Grid, grid_of
 from confide.drawing.numbers import clean, percent, significant
 from confide.drawing.words import Words
@@ -26,6 +26,8 @@ _POINTS = 120
 _HEIGHT = 200
 _MARKED = (0.5, 0.95)
 _MOST_NAMES = 6
+_MARGIN = 26
+"""Pixels at the sides of a narrow figure."""
 _MOST_CANDIDATES, _LINE, _GAP = 120, 17, 10
 """Candidates that are drawn by name; pixels of a line of them, and between two columns."""
 
@@ -44,7 +46,7 @@ def draw(subject: Subject) -> Drawn:
     farthest = 1.35 * law.lead(0.99)
     leads = [farthest * i / _POINTS for i in range(_POINTS + 1)]
     curve = [{"lead": step * at, "chance": law.chance(at)} for at in leads]
-    marks = []
+    marks: list[Row] = []
     for chance in _MARKED:
         at = step * law.lead(chance)
         lead = _lead_text(at, unit=grid.units[0], words=words)
@@ -64,8 +66,13 @@ def draw(subject: Subject) -> Drawn:
     line = mark("line", curve, color=MAIN, strokeWidth=2).encode(x=x, y=y)
     rules = mark("rule", marks, color=MUTED, strokeDash=[3, 3]).encode(x=x, y=y, y2=datum(0))
     points = mark("point", marks, color=MAIN, filled=True, size=50, opacity=1).encode(x=x, y=y)
-    name = mark("text", marks, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
+    half = step * farthest / 2
+    sides = [row for row in marks if not (subject.narrow and row["lead"] > half)]
+    name = mark("text", sides, align="left", dx=8, dy=6, color=INK)  # right of the curve it is free
     texts = name.encode(x=x, y=y, text=field("text:N"))
+    others = [row for row in marks if row not in sides]  # and above it
+    above = mark("text", others, align="right", dx=-8, dy=-2, color=INK)
+    texts += above.encode(x=x, y=y, text=field("text:N"))
     law_chart = (rules + line + points + texts).properties(width=WIDTH, height=_HEIGHT)
     names = _names(subject)
     chart = law_chart if names is None else below([names, law_chart], spacing=24, own=("x", "y"))
@@ -82,7 +89,8 @@ def _names(subject: Subject) -> Chart | None:
     chosen = {cell.key for cell in subject.cells}
     named = {key: words.say("chart.is-chosen", name=label) for key, label in labels.items()}
     wide = room_for(named.values())
-    columns = max(1, min(len(keys), WIDTH // (wide + _GAP)))
+    width = subject.width - _MARGIN if subject.narrow else WIDTH
+    columns = max(1, min(len(keys), width // (wide + _GAP)))
     lines = math.ceil(len(keys) / columns)
     rows = [
         {
@@ -104,7 +112,7 @@ def _names(subject: Subject) -> Chart | None:
         for bold, look in ((False, {"color": MUTED}), (True, {"color": MAIN, "fontWeight": 700}))
     ]
     drawn = marks[1] if len(chosen) == len(keys) else marks[0] + marks[1]
-    return drawn.properties(width=WIDTH, height=lines * _LINE)
+    return drawn.properties(width=width, height=lines * _LINE)
 
 
 def even_lead(mechanism: SetSelection | Peeling, *, grid: Grid, words: Words) -> str:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.drawing.charts.narrow import narrowed
 from confide.drawing.charts.render import Drawing, draw, svg_of
 from confide.drawing.charts.vega import Chart, Spec
 from confide.errors import ContractError
@@ -19,12 +20,27 @@ class Figure:
         title: Its title, also the start of its text alternative.
         notes: What the chart leaves out or draws in a special way.
         alt: Its text alternative, where that is not title and headline of its statistic.
+        slim: The chart as its kind draws it for a narrow screen; None of one that it draws once.
     """
 
     chart: Chart
     title: str
     notes: tuple[str, ...]
     alt: str = ""
+    slim: Chart | None = None
+
+    @property
+    def subtitle(self) -> str:
+        """What its lines and bands are, for a page that tells it above the chart."""
+        return str(self.chart.spec.get("title", {}).get("subtitle", ""))
+
+    def drawn(self) -> Drawing:
+        """Return it as drawn.
+
+        Raises:
+            ValueError: If it cannot be drawn.
+        """
+        return draw(self.chart, narrow=narrowed(self.slim or self.chart))
 
     @property
     def spec(self) -> Spec:
@@ -54,7 +70,7 @@ class Figure:
 
     def _drawn(self) -> Drawing:
         try:
-            return draw(self.chart)
+            return self.drawn()
         except ValueError:
             raise ContractError(f"The figure {self.title!r} cannot be drawn.") from None
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from confide.drawing.cells import POINTS, Cell, key_part, label_of, span_text
+from confide.drawing.cells import POINTS, Cell, key_part, span_text
 from confide.drawing.charts.marks import Frame, dots, row_of, side_by_side
-from confide.drawing.charts.style import MUTED, room_for
+from confide.drawing.charts.style import MUTED
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.charts.vega import Chart, field, mark
 from confide.drawing.numbers import clean, fixed, in_sentence, percent
@@ -44,9 +44,7 @@ def compared(subject: Subject) -> Drawn:
         effects, title=POINTS if apart else unit, words=words, lines=len(groups)
     )
     what = quantity_text(groups[0].quantity, words=words)
-    labels = room_for(label_of(cell.key, words=words) for cell in groups)
-    labels += room_for(label_of(cell.key, words=words) for cell in effects)
-    chart = side_by_side([(what, left), (name, right)], labels=labels)
+    chart = side_by_side([(what, left), (name, right)])
     return chart, (words.say("chart.forest"),)
 
 

@@ -48,7 +48,8 @@ _NARROWEST, _USUAL = 110, 150
 _FEWEST, _MOST = 3, 7
 """Ticks of an axis of ratios."""
 _RATIOS = (
-    [2.0**power for power in range(-6, 7)],
+    [2.0**power for power in range(-3, 7)],
+    [factor * 10.0**power for power in range(-6, 7) for factor in (1.0, 3.0)],
     [0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0],
     [round(0.8 + 0.1 * step, 1) for step in range(8)],
     [round(0.9 + 0.05 * step, 2) for step in range(9)],
@@ -188,7 +189,8 @@ def ratio_axis(values: Sequence[float]) -> Spec:
     """
     low, high = min(*values, 1.0) / 1.04, max(*values, 1.0) * 1.04
     every = [[tick for tick in ticks if low <= tick <= high] for ticks in _RATIOS]
-    shown = next((ticks for ticks in every if _FEWEST <= len(ticks) <= _MOST), every[-1])
+    fitting = (ticks for ticks in every if _FEWEST <= len(ticks) <= _MOST)
+    shown = next((t for t in fitting if t[0] <= 3 * low and t[-1] >= high / 3), every[-1])
     scale = {"type": "log", "domain": [low, high], "nice": False}
     return {"scale": scale, "axis": {"values": shown, "format": "~g", "labelOverlap": False}}
 
@@ -339,14 +341,19 @@ def titled(chart: Chart, *, title: str, subtitle: str | list[str]) -> Chart:
     return chart.properties(**heading, config=theme())
 
 
-def side_by_side(charts: Sequence[tuple[str, Chart]], *, labels: int = 0) -> Chart:
-    """Return several charts of the same groups, each under its own name.
-
-    ``labels`` are the pixels that all their labels take: long ones leave less for the values.
-    """
+def side_by_side(charts: Sequence[tuple[str, Chart]]) -> Chart:
+    """Return several charts of groups under their names; long labels leave less for values."""
+    labels = sum(_label_room(chart.spec) for _, chart in charts)
     width = max(_NARROWEST, (WIDTH - max(0, labels - _USUAL)) // len(charts) - 20)
     named = [chart.properties(width=width, title=_heading(name)) for name, chart in charts]
     return beside(named, spacing=28)
+
+
+def _label_room(spec: Spec) -> int:
+    """Return the pixels that the labels of a chart of groups take."""
+    parts = [_label_room(part) for part in spec.get("layer", ())]
+    axis = spec.get("encoding", {}).get("y", {}).get("axis") or {}
+    return max([int(axis.get("minExtent", 0)), *parts])
 
 
 def one_below_another(charts: Sequence[tuple[str, Chart]]) -> Chart:

@@ -50,8 +50,8 @@ class Placed:
     lost: tuple[str, ...]
 
 
-def placed(outlines: Outlines, *, width: float, tallest: float) -> Placed:
-    """Return outlines in a box of ``width`` by at most ``tallest`` pixels."""
+def placed(outlines: Outlines, *, width: float, tallest: float, most: int = MOST_CORNERS) -> Placed:
+    """Return outlines in a box of ``width`` by at most ``tallest`` pixels and ``most`` corners."""
     planar = _planar(outlines)
     corners = np.vstack([ring for rings in planar.values() for ring in rings])
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -65,7 +65,7 @@ def placed(outlines: Outlines, *, width: float, tallest: float) -> Placed:
     on_grid: dict[str, tuple[Ring, ...]] = {}
     for grid in GRIDS:
         on_grid = {label: _rounded(rings, grid) for label, rings in pixels.items()}
-        if sum(len(ring) for rings in on_grid.values() for ring in rings) <= MOST_CORNERS:
+        if sum(len(ring) for rings in on_grid.values() for ring in rings) <= most:
             break
     return Placed(
         rings={label: rings for label, rings in on_grid.items() if rings},

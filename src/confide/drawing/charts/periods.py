@@ -90,6 +90,30 @@ def larger_unit(unit: str, *, span: float) -> tuple[str, float]:
     return unit, factor
 
 
+def told_periods(periods: Sequence[str], *, unit: str, words: Words) -> tuple[dict[str, str], str]:
+    """Return what periods are called in the unit of their axis, and that unit.
+
+    Both are empty where an axis keeps the unit, or where a period does not begin on a whole number.
+
+    Example:
+        >>> from confide.drawing.words import load_words
+        >>> bins = [f"{start}-{start + 119}" for start in range(0, 2880, 120)]
+        >>> told_periods(bins, unit="min", words=load_words("en"))[0]["120-239"]
+        '2–4 hours'
+    """
+    axis = time_axis(periods, unit=unit)
+    starts = [axis.names[period] for period in periods]
+    if axis.unit in {"", unit} or len(starts) < _LEAST or not all(map(str.isdigit, starts)):
+        return {}, ""
+    last = 2 * int(starts[-1]) - int(starts[-2])
+    ends = [*map(int, starts[1:]), last]
+    told = (
+        words.amount(f"{start}\N{EN DASH}{end}", axis.unit)
+        for start, end in zip(starts, ends, strict=True)
+    )
+    return dict(zip(periods, told, strict=True)), axis.unit
+
+
 def _step(span: float, *, steps: Sequence[float], most: int) -> float:
     """Return the smallest round step of which an axis holds few."""
     return next((s for s in (*steps, *_ROUND) if span / s <= most - 1), 10.0 ** math.ceil(span))

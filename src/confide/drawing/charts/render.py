@@ -4,16 +4,21 @@ The same chart gives the same bytes.  The first drawing of a process loads the r
 a second); the others take a few hundredths.
 """
 
+import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confide.drawing.charts.style import MUTED
 from confide.drawing.charts.vega import Chart
 
 _PNG_SCALE = 2.0
 _PAIRS = re.compile("[\U00010000-\U0010ffff]")
+_TITLE = '<g class="mark-group role-title">'
+_TEXT = re.compile(r'<g class="mark-text role-title-(?:sub)?t[^"]*".*?</g>', re.DOTALL)
+_SIZE = re.compile(
+    r'width="(?P<width>[0-9.]+)" height="(?P<height>[0-9.]+)" viewBox="0 0 [0-9.]+ [0-9.]+">'
+    r'<rect width="(?P=width)" height="(?P=height)"'
+)
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 
 
@@ -24,16 +29,22 @@ class Drawing:
     Attributes:
         svg: A whole SVG document.
         png: The same at twice the size.
-        untitled: The SVG without its title, for a page that has the title as a heading.
+        untitled: The SVG without its title, for a page that tells it.
+        narrow: The same laid out for a narrow screen; "" where none was wanted.
     """
 
     svg: str
     png: bytes
     untitled: str
+    narrow: str
 
 
-def draw(chart: Chart) -> Drawing:
-    """Return a chart as SVG and PNG.
+def draw(chart: Chart, *, narrow: Chart | None = None) -> Drawing:
+    """Return a chart as SVG and PNG, and as SVG for a narrow screen.
+
+    Args:
+        chart: With its title.
+        narrow: The same, narrow and without a title, for a page; None where none is wanted.
 
     Raises:
         ValueError: If it cannot be drawn.
@@ -43,8 +54,8 @@ def draw(chart: Chart) -> Drawing:
     spec = _drawable(chart.to_dict())
     svg: str = vl_convert.vegalite_to_svg(spec)
     png: bytes = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
-    untitled: str = vl_convert.vegalite_to_svg(_without_title(spec))
-    return Drawing(svg=svg, png=png, untitled=untitled)
+    small = "" if narrow is None else svg_of(narrow)
+    return Drawing(svg=svg, png=png, untitled=_without_title(svg, spec), narrow=small)
 
 
 def svg_of(chart: Chart) -> str:
@@ -72,10 +83,22 @@ def _drawable(spec: Any) -> Any:
             return spec
 
 
-def _without_title(spec: Mapping[str, Any]) -> dict[str, Any]:
-    small = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 14}
-    subtitle = spec.get("title", {}).get("subtitle", "")
-    return {**spec, "title": {"text": subtitle, **small}}
+def _without_title(svg: str, spec: Any) -> str:
+    """Return the same drawing cut below its title: drawing it again would take as long."""
+    title, look = spec.get("title"), spec.get("config", {}).get("title", {})
+    start = svg.rfind(_TITLE)
+    if not title or start < 0:
+        return svg
+    high = look["fontSize"] + look["offset"]
+    high += look["subtitlePadding"] + look["subtitleFontSize"] if title.get("subtitle") else 0
+    bare = svg[:start] + _TEXT.sub("", svg[start:])
+    return _SIZE.sub(lambda found: _cut(found, by=math.floor(high)), bare, count=1)
+
+
+def _cut(found: re.Match[str], *, by: int) -> str:
+    width, height = found["width"], float(found["height"]) - by
+    size = f'width="{width}" height="{height:g}"'
+    return f'{size} viewBox="0 {by} {width} {height:g}"><rect y="{by}" {size}'
 
 
 def inline(svg: str, *, name: str) -> str:

@@ -10,12 +10,13 @@ References:
 from collections.abc import Sequence
 
 from confide.drawing.cells import Cell
-from confide.drawing.charts.style import DOT, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
-from confide.drawing.charts.vega import Chart, Row, Spec, datum, field, layer, mark, until
+from confide.drawing.charts.style import DOT, INK, MAIN, MUTED, OUTER, PALE, SERIES, SHAPES
+from confide.drawing.charts.vega import Chart, Row, Spec, constant, datum, field, layer, mark, until
 from confide.drawing.words import Words
 
 _WIDTH, _HEIGHT, _BELOW = 420, 420, 70
 _CURVE_HEIGHT = 300
+_LINE = 17
 _POINTS = 60  # of the curve of treating all
 
 
@@ -31,9 +32,14 @@ def _across(name: str, *, top: float, title: str | None) -> Spec:
 
 
 def observed_by_risk(
-    rows: Sequence[Row], *, top: float, words: Words, x_title: str | None = None
+    rows: Sequence[Row],
+    *,
+    top: float,
+    words: Words,
+    x_title: str | None = None,
+    inside: Sequence[str] = (),
 ) -> Chart:
-    """Return points with intervals beside the diagonal."""
+    """Return points with intervals beside the diagonal, and lines of text in the free corner."""
     x = _across("predicted", top=top, title=x_title)
     up = {"domain": [0, top], "nice": False}
     axis = {"format": ".0%", "grid": True, "tickCount": 6}
@@ -50,7 +56,14 @@ def observed_by_risk(
     colour = field("series:N", scale=colours, legend=legend)
     rule = mark("rule", rows, strokeWidth=OUTER, strokeCap="round")
     point = mark("point", rows, size=DOT, strokeWidth=OUTER, opacity=1, filled=True)
+    texts = [
+        mark("text", [{"text": text}], align="left", color=INK, fontSize=12).encode(
+            x=constant(_LINE / 2), y=constant(_LINE * (place + 0.6)), text=field("text:N")
+        )
+        for place, text in enumerate(inside)
+    ]
     return layer(
+        *texts,
         diagonal.encode(x=x, y=y("value")),
         rule.encode(x=x, y=y("low"), y2=until("high"), color=colour),
         point.encode(

@@ -26,6 +26,8 @@ CLASSES = ("#edf4fa", "#bdd7ea", "#86b6d9", "#4689bb", "#174f7d")
 """Fills of a map, lowest first: one hue, even steps of lightness, so that they print in grey."""
 
 WIDTH = 530
+NARROW = 352
+"""Pixels of a whole figure on a telephone, with its labels, where letters keep their size."""
 ROW = 24
 LABEL_LIMIT = 400
 """Longest label of an axis; what is longer ends in an ellipsis."""

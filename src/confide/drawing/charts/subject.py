@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from confide.drawing.cells import Cell
 from confide.drawing.charts.outlines import Maps
+from confide.drawing.charts.style import WIDTH
 from confide.drawing.charts.vega import Chart
 from confide.drawing.words import Words
 from confide.plans.plan import Noisy, Plan
@@ -35,6 +36,7 @@ class Subject:
         outlines: Public shapes of areas, by spine and level.
         names: Titles of the parts of a key.
         axis_of: Title of an axis of values in a unit.
+        width: Pixels of the plot.
     """
 
     plan: Plan
@@ -45,6 +47,12 @@ class Subject:
     outlines: Maps
     names: tuple[str, ...]
     axis_of: Callable[[str], str]
+    width: int = WIDTH
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is drawn for a narrow screen, by a kind that places things by pixels."""
+        return self.width < WIDTH
 
     @property
     def dataset(self) -> Dataset:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from confide.drawing.charts.larger_areas import larger
 from confide.drawing.charts.outlines import Maps, Outlines, Ring
 from confide.errors import ContractError, MissingExtraError, UnknownNameError
 from confide.files.areas.spines import ShapeFile
@@ -37,12 +38,24 @@ LARGEST_FILE = 512 * 2**20
 def outlines_for(plan: Plan, *, shapes: Mapping[tuple[str, str], ShapeFile]) -> Maps:
     """Return the outlines that the figures of a plan draw, by spine and level.
 
+    A level that no file draws is put together from the next smaller one that a file does.
+
     Raises:
         ContractError: If a file cannot be read.
     """
     drawn = [(each, kind_of(each).outlined) for each in plan.statistics]
     wanted = dict.fromkeys(of(each, plan.dataset) for each, of in drawn if of is not None)
-    return {place: read_outlines(shapes[place]) for place in wanted if place in shapes}
+    found = {}
+    for spine, level in wanted:
+        levels = plan.dataset.spine(spine).levels
+        below = levels[levels.index(level) :: -1]
+        known = next((each for each in below if (spine, each) in shapes), None)
+        if known is not None:
+            found[spine, level] = read_outlines(shapes[spine, known])
+            if known != level:
+                within = plan.dataset.spine(spine).within(known, level)
+                found[spine, level] = larger(found[spine, level], within=within)
+    return found
 
 
 def read_outlines(shape: ShapeFile) -> Outlines:

@@ -1,8 +1,8 @@
 """One figure a statistic: every number with its interval, on a light ground, for print and screen.
 
 A dot is a published number; a thin line is its interval; where two were published, a thick pale
-line inside it is the interval of the noise alone.  A hollow dot is flagged.  More than 40 cells:
-the 40 largest are shown and a note says so; tables hold them all.
+line inside it is the interval of the noise alone.  A hollow dot is flagged.  More than 30 cells:
+the 30 largest are shown and a note says so; tables hold them all.
 
 *Privacy:* drawn from the release alone, so it costs nothing.
 
@@ -12,11 +12,13 @@ References:
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from confide.drawing.cells import readable_cells
 from confide.drawing.charts.figure import Figure
 from confide.drawing.charts.marks import titled
+from confide.drawing.charts.style import NARROW
 from confide.drawing.charts.subject import Subject
 from confide.drawing.numbers import percent
 from confide.drawing.quantities import intervals_text
@@ -28,6 +30,7 @@ from confide.report.wording.describe import (
     total_of,
     total_text,
     value_title,
+    words_on,
 )
 from confide.statistics.registry import kind_of
 
@@ -50,11 +53,12 @@ def figures(release: "Release", statistic: Statistic, *, words: Words) -> dict[s
 def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure | None:
     """Return the figure of one statistic; None when nothing was published."""
     kind, cells = kind_of(statistic), readable_cells(release.of(statistic))
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     if not kind.chooses and all(cell.value is None for cell in cells):
         return None
     subject = _subject(release, statistic, words=words)
     chart, notes = kind.draw(subject)
+    slim, _ = kind.draw(replace(subject, width=NARROW))
     title = title_of(statistic, plan=release.plan, words=words)
     parts = [kind.words_below_title(subject) or _intervals(subject)]
     total = total_of(release.noisy, statistic)
@@ -64,7 +68,12 @@ def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure 
     subtitle: str | list[str] = words.say("chart.joint").join(parts)
     if len(subtitle) > _LETTERS:
         subtitle = parts  # on one line it would widen the figure, and print would shrink it
-    return Figure(chart=titled(chart, title=title, subtitle=subtitle), title=title, notes=notes)
+    return Figure(
+        chart=titled(chart, title=title, subtitle=subtitle),
+        title=title,
+        notes=notes,
+        slim=titled(slim, title="", subtitle=""),
+    )
 
 
 def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Mapping[str, Figure]:
@@ -72,7 +81,7 @@ def evaluations(release: "Release", statistic: Statistic, *, words: Words) -> Ma
     kind = kind_of(statistic)
     if not kind.evaluation:
         return {}
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     title = title_of(statistic, plan=release.plan, words=words)
     return kind.evaluated(_subject(release, statistic, words=words), title)
 

@@ -8,6 +8,7 @@ from confide.regular_file import own_text
 _LETTERS = "εδρ"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
 _PROSE = re.compile(r"<(p|li)\b[^>]*>.*?</\1>", re.DOTALL)
 _RANGE = re.compile(r"(?<=\d)(\N{EN DASH})(?=\d)")
 """Where a browser would end a line inside of an interval."""
@@ -20,6 +21,8 @@ def document(body: Html, *, title: str, language: str) -> str:
         body = trusted(
             body.replace(f"{letter} = ", f"{letter}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
         )
+    body = trusted(body.replace(" ≈ ", "\N{NO-BREAK SPACE}≈\N{NO-BREAK SPACE}"))
+    body = trusted(_PERCENT.sub("\N{NO-BREAK SPACE}", body))
     body = trusted(_PROSE.sub(lambda found: _RANGE.sub("\\1\N{WORD JOINER}", found[0]), body))
     head = tag(
         "head",

@@ -10,6 +10,7 @@ from confide.drawing.words import Words
 from confide.plans.plan import Statistic
 from confide.report.pages.table import shown
 from confide.report.wording.cut import cut_text
+from confide.report.wording.describe import words_on
 from confide.statistics.registry import kind_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic as it stands alone: with what a bound may cut below it."""
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     found, cells = (
         table_layout(release, statistic, words=words),
         readable_cells(release.of(statistic)),
@@ -29,7 +30,7 @@ def laid_out(release: "Release", statistic: Statistic, *, words: Words) -> Shown
 
 def table_layout(release: "Release", statistic: Statistic, *, words: Words) -> Shown:
     """Return the table of a statistic, in the layout that readers of its kind expect."""
-    words = words.on(statistic)
+    words = words_on(statistic, plan=release.plan, words=words)
     own, cells = kind_of(statistic).table, readable_cells(release.of(statistic))
     if own is None or not cells:
         return shown(release, statistic, words=words)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from confide.drawing.cells import Cell, cells_of
 from confide.drawing.charts.figure import Plate
-from confide.drawing.charts.render import inline
+from confide.drawing.charts.render import Drawing, inline
 from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
 from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import covers_text
@@ -23,6 +23,10 @@ from confide.statistics.registry import kind_of
 
 if TYPE_CHECKING:
     from confide.report.release import Release
+
+
+MOST_BODY_ROWS = 24
+"""Longer tables stand in the appendix: their figures tell what they hold."""
 
 
 def header_part(
@@ -91,33 +95,81 @@ def _figure(plate: Plate, *, said: StatisticSection, name: str, words: Words) ->
     if plate.drawing is None:
         return tag("p", words.say("page.figure-failed", title=figure.title), class_="note")
     alt = figure.alt or words.say("page.figure-alt", title=figure.title, headline=said.headline)
-    image = trusted(inline(plate.drawing.untitled, name=name))
     return tag(
         "figure",
         tag("h3", isolated(figure.title)) if figure.alt else "",
-        tag("div", image, role="img", aria_label=alt),
+        tag("p", isolated(figure.subtitle), class_="lines") if figure.subtitle else "",
+        drawing_part(plate.drawing, name=name, alt=alt),
         tag("figcaption", [tag("p", note) for note in figure.notes]) if figure.notes else "",
     )
+
+
+def drawing_part(drawing: Drawing, *, name: str, alt: str) -> Html:
+    """Return a drawing for wide screens and paper, and for narrow screens; a page shows one."""
+    kinds = (("wide", name, drawing.untitled), ("narrow", f"{name}n", drawing.narrow))
+    drawn = [tag("div", trusted(inline(svg, name=id_)), class_=kind) for kind, id_, svg in kinds]
+    return tag("div", drawn, role="img", aria_label=alt)
 
 
 def table_part(
     release: "Release", statistic: Statistic, *, name: str, title: str, words: Words
 ) -> Html:
-    """Return the table of one statistic, with what its intervals cover."""
+    """Return the table of one statistic, with what its intervals cover.
+
+    Of a long one that is where it stands: :func:`long_tables_part` has it.
+    """
     cells = cells_of(release.of(statistic))
     if not cells:
         return Html()
     table = table_layout(release, statistic, words=words)
+    if len(table.rows) > MOST_BODY_ROWS:
+        said = words.say("page.table-appendix", rows=f"{len(table.rows):,}")
+        return tag("p", tag("a", said, href=f"#{name}t"), class_="note")
     told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
     if told and kind_of(statistic).table is None:
         return Html()  # the headline says it
-    caption = caption_of(title, table=table, cells=cells, words=words)
-    return tag(
-        "div",
-        tag("h3", words.say("page.table")),
+    heading = tag("h3", words.say("page.table"))
+    told_of = (statistic, cells)
+    return tag("div", heading, *_table(told_of, table, name=name, title=title, words=words))
+
+
+def _table(
+    of: tuple[Statistic, Sequence[Cell]], table: Shown, *, name: str, title: str, words: Words
+) -> Sequence[Html | str]:
+    caption = caption_of(title, table=table, cells=of[1], words=words)
+    return (
         tag("p", isolated(caption), class_="caption"),
         html_table(table, name=f"{name}t", words=words),
-        _chosen(statistic, cells, words=words),
+        _chosen(*of, words=words),
+    )
+
+
+def long_tables_part(
+    release: "Release", asked: Sequence[tuple[str, Statistic]], *, words: Words
+) -> Html:
+    """Return the tables that are too long to stand between figures, in an appendix.
+
+    Args:
+        release: Of which.
+        asked: Title and statistic of each question, in order.
+        words: Language.
+    """
+    found = []
+    for place, (title, statistic) in enumerate(asked, start=1):
+        cells = cells_of(release.of(statistic))
+        if len(cells) <= MOST_BODY_ROWS:
+            continue
+        table = table_layout(release, statistic, words=words)
+        if len(table.rows) > MOST_BODY_ROWS:
+            said = (statistic, cells)
+            found.append(_table(said, table, name=f"s{place}", title=title, words=words))
+    if not found:
+        return Html()
+    return tag(
+        "section",
+        tag("h2", words.say("page.long-tables"), id="tables"),
+        found,
+        aria_labelledby="tables",
     )
 
 

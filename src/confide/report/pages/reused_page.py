@@ -21,12 +21,14 @@ from confide.report.pages.page_parts import (
     facts_part,
     figure_part,
     header_part,
+    long_tables_part,
     own_fit,
     plain_table,
     points,
     software_part,
     table_part,
 )
+from confide.report.wording.describe import title_of
 from confide.report.wording.odds_words import loss_text
 from confide.report.wording.section import StatisticSection, section
 from confide.tables.cell_sums import CellSums
@@ -72,6 +74,14 @@ def reused_page(
             facts_part(form.data, words=words),
             _verify(form.issuer, words=words),
             software_part(form.software, words=words),
+            long_tables_part(
+                release,
+                [
+                    (title_of(found.statistic, plan=release.plan, words=words), found.statistic)
+                    for found in reused.answers
+                ],
+                words=words,
+            ),
         ),
         tag("footer", tag("p", words.say("reuse.note"))),
         class_="sheet",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confide.drawing.charts.figure import Figure, Plate
-from confide.drawing.charts.render import Drawing, draw
+from confide.drawing.charts.render import Drawing
 from confide.drawing.words import Words
 from confide.plans.canonical import canonical_bytes
 from confide.release.certificate.certificate import NOISY_PATH
@@ -99,6 +99,6 @@ def contents(
 def _drawn(built: Figure) -> Drawing | None:
     """Return a figure as drawn; None where it cannot be: an answer that was charged goes out."""
     try:
-        return draw(built.chart)
+        return built.drawn()
     except ValueError:
         return None

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from confide.drawing.cells import span_text
 from confide.drawing.charts.marks import Frame, dots, titled
-from confide.drawing.charts.render import Drawing, draw, inline
+from confide.drawing.charts.narrow import narrowed
+from confide.drawing.charts.render import Drawing, draw
 from confide.drawing.charts.vega import Chart
-from confide.drawing.markup import Html, isolated, tag, trusted
+from confide.drawing.markup import Html, isolated, tag
 from confide.drawing.numbers import clean, decimals_for, epsilon_text, fixed, percent
 from confide.drawing.shown import Shown
 from confide.drawing.words import Words
@@ -20,6 +21,7 @@ from confide.release.export import inert
 from confide.release.survey.responses import QuestionShares
 from confide.release.survey.survey import Survey
 from confide.report.pages.document import document
+from confide.report.pages.page_parts import drawing_part
 from confide.report.pages.table import html_table
 from confide.report.wording.survey_words import excluded, odds_text, promised, told
 
@@ -43,7 +45,8 @@ class SurveyReport:
 
 def contents(report: SurveyReport, *, words: Words) -> dict[str, bytes]:
     """Return every file of the report, by name."""
-    drawn = [draw(chart(found, words=words)) for found in report.found]
+    charts = [chart(found, words=words) for found in report.found]
+    drawn = [draw(each, narrow=narrowed(each)) for each in charts]
     files = {"report.html": page(report, drawn=drawn, words=words).encode()}
     files["shares.csv"] = csv_bytes(report.found)
     for found, drawing in zip(report.found, drawn, strict=True):
@@ -85,8 +88,13 @@ def chart(found: QuestionShares, *, words: Words) -> Chart:
     frame = Frame(
         groups=tuple(str(row["group"]) for row in rows), x_title=words.say("survey.axis"), zero=True
     )
-    subtitle = words.say("survey.subtitle", level=percent(found.shares[0].level))
+    subtitle = lines_text(found, words=words)
     return titled(dots(rows, frame=frame), title=clean(found.question.ask), subtitle=subtitle)
+
+
+def lines_text(found: QuestionShares, *, words: Words) -> str:
+    """Return what the lines of a figure are."""
+    return words.say("survey.subtitle", level=percent(found.shares[0].level))
 
 
 def table(found: QuestionShares, *, words: Words) -> Shown:
@@ -189,7 +197,8 @@ def _question(found: QuestionShares, *, drawing: Drawing, name: str, words: Word
         tag("p", isolated(said), class_="headline"),
         tag(
             "figure",
-            tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=said),
+            tag("p", lines_text(found, words=words), class_="lines"),
+            drawing_part(drawing, name=name, alt=said),
         ),
         html_table(table(found, words=words), name=f"{name}t", words=words),
         tag("p", covers(found, words=words), class_="note"),

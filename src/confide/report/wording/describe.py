@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from confide.drawing.asking import Asking
+from confide.drawing.asking import Asking, by_axes
+from confide.drawing.charts.periods import told_periods
 from confide.drawing.conditions import condition_text
 from confide.drawing.numbers import clean, decimals_for, fixed
 from confide.drawing.words import Words
@@ -17,10 +18,12 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Grouped, Measurement, Plan, Statistic
 from confide.release.noisy import NoisyAggregates
 from confide.statistics.registry import kind_of
+from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.shapes import Totalled
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
 from confide.tables.conditions.unknown import beyond
 from confide.tables.expression import BinOf
+from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
 CountedRows: TypeAlias = tuple[object, ...]
@@ -57,10 +60,36 @@ def _asking(statistic: Statistic, *, plan: Plan, words: Words) -> Asking:
     return Asking(dataset=plan.dataset, words=words, condition=condition)
 
 
+def words_on(statistic: Statistic, *, plan: Plan, words: Words) -> Words:
+    """Return the words for one question, in which periods are hours rather than minutes."""
+    words = words.on(statistic)
+    axis = _time_axis(statistic, dataset=plan.dataset)
+    if axis is None:
+        return words
+    labels = [label for (label,) in cell_keys((axis,), dataset=plan.dataset)]
+    periods, unit = told_periods(
+        labels, unit=domain(axis.of, dataset=plan.dataset).unit, words=words
+    )
+    return replace(words, look=replace(words.look, periods=periods, unit=unit))
+
+
+def _time_axis(statistic: Any, *, dataset: Dataset) -> BinOf | None:
+    """Return the bins of time of a question over time; None of every other question."""
+    if kind_of(statistic).groups is not by_axes:
+        return None
+    last = statistic.axes(dataset)[-1]
+    return last if isinstance(last, BinOf) else None
+
+
 def group_titles(statistic: Statistic, *, plan: Plan, words: Words) -> tuple[str, ...]:
     """Return the names of a statistic's groups, for axes and table heads."""
     asking = _asking(statistic, plan=plan, words=words)
-    return kind_of(statistic).groups(statistic, asking)
+    names = kind_of(statistic).groups(statistic, asking)
+    axis = _time_axis(statistic, dataset=plan.dataset) if words.look.unit else None
+    if axis is None:
+        return names
+    declared = words.unit(domain(axis.of, dataset=plan.dataset).unit)
+    return (*names[:-1], names[-1].replace(declared, words.unit(words.look.unit)))
 
 
 def value_title(statistic: Statistic, *, unit: str, words: Words) -> str:

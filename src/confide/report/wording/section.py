@@ -26,7 +26,7 @@ from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP
 from confide.report.wording.bounding import bounds_of, kept_text
 from confide.report.wording.bounds_told import BoundSaid, sentences_of
 from confide.report.wording.cut import cut_text
-from confide.report.wording.describe import title_of
+from confide.report.wording.describe import title_of, words_on
 from confide.report.wording.odds_words import shown_at
 from confide.statistics.kind import Kind
 from confide.statistics.registry import kind_of
@@ -81,7 +81,11 @@ class StatisticSection:
 
 def section(release: "Release", statistic: Statistic, *, words: Words) -> StatisticSection:
     """Return the words of one statistic of a release."""
-    plan, kind, words = release.plan, kind_of(statistic), words.on(statistic)
+    plan, kind, words = (
+        release.plan,
+        kind_of(statistic),
+        words_on(statistic, plan=release.plan, words=words),
+    )
     cells = readable_cells(release.of(statistic))
     flags = dict.fromkeys(flag for cell in cells for flag in cell.flags if flag not in _NO_WARNING)
     asking = Asking(dataset=plan.dataset, words=words)

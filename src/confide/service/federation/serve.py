@@ -301,7 +301,7 @@ def _released(
     from confide.report.rehearsal import rehearse
 
     require_checked(
-        site, stored=has_answer(plan, ledger=site.ledger, analyst=analyst, request_key=run)
+        site.declared, stored=has_answer(plan, ledger=site.ledger, analyst=analyst, request_key=run)
     )
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:

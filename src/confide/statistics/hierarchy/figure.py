@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from confide.drawing.charts.by_group import groups
+from confide.drawing.charts.by_group import MOST_CELLS, groups
 from confide.drawing.charts.marks import one_below_another
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.conditions import label
@@ -12,9 +12,11 @@ def draw(subject: Subject) -> Drawn:
     """Return a panel a level."""
     charts, notes = [], []
     counts = [cell for cell in subject.cells if cell.quantity == "count"]
-    for level in dict.fromkeys(cell.key[0] for cell in counts):
+    levels = list(dict.fromkeys(cell.key[0] for cell in counts))
+    most = min(MOST_CELLS, MOST_CELLS * 6 // (5 * len(levels)))  # all panels fit one sheet
+    for level in levels:
         own = [replace(c, key=c.key[1:]) for c in counts if c.key[0] == level]
-        chart, said = groups(subject, own, bars=True)
+        chart, said = groups(subject, own, bars=True, most=most)
         name = label(level)
         charts.append((name, chart))
         notes += [subject.words.say("map.level-note", level=name, note=note) for note in said]

@@ -85,13 +85,14 @@ class _Model:
 
     def calibration(self) -> Figure:
         """Return observed against predicted, above the spread of the risks."""
-        rows = self.points("predicted risk", self.words.say("model.as-predicted"))
+        risks, series = "predicted risk", "model.as-predicted"
         if self.moved:
-            rows += self.points("recalibrated risk", self.words.say("model.recalibrated"))
+            risks, series = "recalibrated risk", "model.recalibrated"
+        rows = self.points(risks, self.words.say(series))
         top = top_of(rows)
         chart = below(
             (
-                observed_by_risk(rows, top=top, words=self.words),
+                observed_by_risk(rows, top=top, words=self.words, inside=self._measures()),
                 spread_of_risks(self._bars(top), top=top, words=self.words),
             ),
             spacing=10,
@@ -150,10 +151,7 @@ class _Model:
 
     def _figure(self, chart: Chart, name: str, *, notes: Sequence[str], **said: str) -> Figure:
         words = self.words
-        slope, large = (
-            self.cells[quantity, HELD_OUT]
-            for quantity in ("calibration slope", "calibration intercept")
-        )
+        slope, large = self._final("calibration slope"), self._final("calibration intercept")
         if name == CALIBRATION:
             said |= {"slope": told(slope, words=words), "large": told(large, words=words)}
         level = percent(slope.level)
@@ -165,6 +163,19 @@ class _Model:
             notes=tuple(notes),
             alt=words.say(f"model.{name}.alt", title=title, **said),
         )
+
+    def _final(self, quantity: str) -> Cell:
+        """Return a measure of the model as it is used: after recalibration, where that moved it."""
+        after = self.cells.get((quantity, RECALIBRATED)) if self.moved else None
+        return after or self.cells[quantity, HELD_OUT]
+
+    def _measures(self) -> list[str]:
+        """Return discrimination and calibration of the final model, a line each."""
+        quantities = {"c": "auc", "slope": "calibration slope", "large": "calibration intercept"}
+        return [
+            self.words.say(f"model.inside.{name}", value=told(self._final(each), words=self.words))
+            for name, each in quantities.items()
+        ]
 
     def _line(self) -> dict[str, str]:
         return {

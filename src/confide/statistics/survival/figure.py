@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.drawing.cells import Cell, label_of
-from confide.drawing.charts.style import INK, MUTED, SERIES, WIDTH, room_for
+from confide.drawing.charts.style import INK, MUTED, NARROW, SERIES, WIDTH, room_for
 from confide.drawing.charts.subject import Drawn, Subject
 from confide.drawing.charts.vega import (
     Chart,
@@ -38,10 +38,12 @@ from confide.statistics.survival.times import DAYS_A_YEAR, in_years, named_times
 MOST_ARMS = len(SERIES)
 _FEW = 4
 """Times that the axis of a small panel names."""
-_CURVE, _PANEL, _LINE = 300, 150, 17
+_CURVE, _CURVE_ABOVE, _PANEL, _LINE = 300, 240, 130, 17
 _ACROSS, _GAP = 3, 44
 _NAME, _MOST_ROOM = 14, 150
 """Pixels from one name at the end of a curve to the next, and of the longest that stands there."""
+_NARROWEST, _NUMBER, _NUMBERS = 150, 48, 78
+"""Pixels of the narrowest curves, a number of the risk table, half of one before and after them."""
 _BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
@@ -59,6 +61,8 @@ class _Frame:
         title: Of the time axis.
         years: Whether times are days that the axis shows as years.
         named: The times that axis and risk table name, the start first.
+        narrow: Whether it is for a narrow screen, where fewer times are named.
+        room: Pixels for the curves, and for what is named at their ends.
     """
 
     arms: tuple[str, ...]
@@ -66,6 +70,8 @@ class _Frame:
     title: str
     years: bool
     named: tuple[float, ...]
+    narrow: bool = False
+    room: int = WIDTH
 
     def x(self, *, labels: bool, most: int = 0) -> Spec:
         shown = self.named
@@ -96,16 +102,37 @@ class _Frame:
     @property
     def at_ends(self) -> bool:
         """Whether curves are named at their ends, which short names leave room for."""
-        return len(self.arms) > 1 and room_for(self.arms) <= _MOST_ROOM
+        return not self.narrow and len(self.arms) > 1 and room_for(self.arms) <= _MOST_ROOM
 
     @property
     def width(self) -> int:
         """Of the curves, beside the names at their ends."""
-        return WIDTH - (room_for(self.arms) + 8 if self.at_ends else 0)
+        return self.room - (room_for(self.arms) + 8 if self.at_ends else 0)
 
     def _legend(self) -> Spec | None:
         style = {"symbolType": "stroke", "symbolStrokeWidth": 2.5, "symbolSize": 700}
         return style if len(self.arms) > 1 and not self.at_ends else None
+
+
+def apart(times: Sequence[float], *, least: float) -> tuple[float, ...]:
+    """Return the start, the last time, and those between that are at least so far apart.
+
+    Example:
+        >>> apart([0, 1, 3, 5, 10], least=2.0)
+        (0, 3, 5, 10)
+    """
+    kept = [times[-1]]
+    for time in reversed(times[1:-1]):
+        if kept[-1] - time >= least and time - times[0] >= least:
+            kept.append(time)
+    return (times[0], *reversed(kept)) if len(times) > 1 else tuple(times)
+
+
+def _narrow_room(events: Sequence[str], *, words: Words) -> int:
+    """Return the pixels for curves beside the names of a risk table."""
+    quantities = ("at-risk", "censored", "events")
+    names = [words.say(f"quantity.{name}") for name in quantities] + [clean(e) for e in events]
+    return max(_NARROWEST, NARROW - room_for(names) - _NUMBERS)
 
 
 def draw(subject: Subject) -> Drawn:
@@ -118,6 +145,9 @@ def draw(subject: Subject) -> Drawn:
     times = tuple(dict.fromkeys(c.key[-1] for c in cells if c.quantity == "at risk"))
     years = in_years(unit, until=float(times[-1]))
     shown_unit = clean(words.unit("a" if years else unit))
+    named = tuple(map(float, named_times(times, unit=unit, at=words.look.at)))
+    events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
+    room = _narrow_room(events, words=words) if subject.narrow else subject.width
     frame = _Frame(
         arms=tuple(label_of(arm, words=words) for arm in shown),
         times=tuple(float(time) for time in times),
@@ -125,13 +155,19 @@ def draw(subject: Subject) -> Drawn:
         if shown_unit
         else words.say("head.time"),
         years=years,
-        named=tuple(map(float, named_times(times, unit=unit, at=words.look.at))),
+        named=apart(named, least=float(times[-1]) * _NUMBER / room) if subject.narrow else named,
+        narrow=subject.narrow,
+        room=room,
     )
     arms = dict(zip(shown, frame.arms, strict=True))
-    events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
     curve = _rows("survival", found, arms=arms, event="", times=times, start=1.0)
     free = words.look.event_free or words.say("chart.survival-share")
-    panel = _Panel(title=clean(free), top=1.0, width=frame.width, height=_CURVE)
+    panel = _Panel(
+        title=clean(free),
+        top=1.0,
+        width=frame.width,
+        height=_CURVE if len(events) < 2 else _CURVE_ABOVE,
+    )
     parts = [
         _curve(curve, frame=frame, panel=panel),
         _risk_table(found, arms=arms, events=events, times=times, frame=frame, words=words),
@@ -208,7 +244,7 @@ def _curve(rows: Sequence[Row], *, frame: _Frame, panel: _Panel, most: int = 0) 
         band.encode(x=x, y=y("low"), y2=until("high"), color=colour),
         line.encode(x=x, y=y("value"), color=colour, strokeDash=frame.dash()),
     ]
-    if frame.at_ends and rows and panel.height == _CURVE:
+    if frame.at_ends and rows and panel.height > _PANEL:
         names = mark("text", _ends(rows, panel), align="left", dx=7, fontWeight=600, fontSize=12)
         layers.append(names.encode(x=x, y=y("at"), text=field("arm:N"), color=colour))
     return layer(*layers).properties(width=panel.width, height=panel.height)
@@ -235,9 +271,9 @@ def _ends(rows: Sequence[Row], panel: _Panel) -> list[Row]:
 
 def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Words) -> Chart:
     """Return a small panel for each type of event, all to one scale."""
-    across = 2 if len(rows) == 4 else min(_ACROSS, len(rows))
+    across = 1 if frame.narrow else 2 if len(rows) == 4 else min(_ACROSS, len(rows))
     top = min(1.0, max(row["high"] for panel in rows.values() for row in panel) or 1.0)
-    width = (WIDTH - (across - 1) * _GAP) // across
+    width = (frame.room - (across - 1) * _GAP) // across
     heading = {"fontSize": 12.5, "fontWeight": "normal", "color": MUTED, "offset": 8}
     panels = []
     for place, (event, points) in enumerate(rows.items()):
@@ -246,6 +282,8 @@ def _incidences(rows: Mapping[str, Sequence[Row]], *, frame: _Frame, words: Word
         name = {"text": clean(event), "frame": "group", **heading}
         drawn = _curve(points, frame=frame, panel=panel, most=_FEW)
         panels.append(drawn.properties(title=name))
+    if frame.narrow:
+        return below(panels, spacing=20)
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     return below([beside(line, spacing=12) for line in lines], spacing=20)
 

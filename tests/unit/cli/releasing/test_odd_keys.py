@@ -5,8 +5,7 @@ import csv
 import pytest
 
 from command_line import confide
-from confide.drawing.charts import render
-from confide.report.pages import save
+from confide.drawing.charts import figure, render
 
 DATASET = """\
 dataset: {id: d, lineage: d, snapshot: "1"}
@@ -56,4 +55,4 @@ def test_an_answer_goes_out_without_a_figure_that_cannot_be_drawn(tmp_path, monk
     assert not (tmp_path / "out/figures/keys.svg").exists()
     assert "the figure could not be drawn" in (tmp_path / "out/report.html").read_text()
     assert (tmp_path / "out/tables/keys.csv").exists()
-    assert save.draw is render.draw
+    assert figure.draw is render.draw

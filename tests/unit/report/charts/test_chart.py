@@ -58,11 +58,11 @@ def test_every_kind_has_a_figure(kind):
         assert callable(getattr(importlib.import_module(module), name))
 
 
-def test_more_than_forty_cells_show_the_largest_with_a_note(words):
+def test_more_than_thirty_cells_show_the_largest_with_a_note(words):
     built = _figure(cohorts.wards_statistic(), words)
     groups = {row["group"] for row in _rows(built) if "group" in row}
     assert len(groups) == MOST_CELLS
-    assert "40 largest of 60" in built.notes[0]
+    assert "30 largest of 60" in built.notes[0]
 
 
 def test_months_are_drawn_in_their_order_and_not_by_size(words):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import cohorts
-from areas import land
+from areas import SQUARE, land, squares
 from confide.drawing.charts.choropleth import classes_of
 from confide.drawing.charts.hatching import hatching
+from confide.drawing.charts.larger_areas import larger
 from confide.drawing.charts.outlines import MOST_CORNERS, placed, signed_area, wound
 from confide.drawing.charts.render import draw
 from confide.plans.mechanisms import additive
@@ -23,17 +24,6 @@ from confide.tables.filter import IsIn
 from valid_charts import valid
 
 SICK = IsIn(of=ColumnOf(table="persons", column="sick"), values=(1,))
-SQUARE = np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 10.0], [0.0, 10.0]])
-
-
-def squares(labels, *, degrees: bool = True):
-    """Return a row of neighbouring squares, a degree (or 100 km) each."""
-    size = 1.0 if degrees else 100_000.0
-    origin = (-77.0, 42.0) if degrees else (400_000.0, 4_700_000.0)
-    return {
-        label: (SQUARE / 10 * size + np.array(origin) + np.array([place * size, 0.0]),)
-        for place, label in enumerate(labels)
-    }
 
 
 def release_of(statistic, counts, *, population=(), **more):
@@ -158,7 +148,7 @@ def test_unstable_areas_are_hatched_and_areas_without_a_rate_are_grey(mapped, wo
     assert shades(spec).count("none") == 1
     hatched = values(spec, 0, 2)[0]["geometry"]["coordinates"]
     assert len(hatched) > 5
-    texts = [row["text"] for row in values(spec, 0, -1)]
+    texts = [row["text"] for row in values(spec, 0, -3)]
     assert words.say("map.unstable") in texts
     assert words.say("map.none") in texts
     assert any("hatched" in note for note in built.notes)
@@ -279,3 +269,40 @@ def test_a_plan_holds_no_outline():
     text = json.dumps(plan.to_json())
     assert "shapes" not in text
     assert "coordinates" not in text
+
+
+def test_a_map_says_its_unit_and_names_and_bounds_the_larger_areas(mapped, words):
+    _, built = mapped
+    spec = built.chart.to_dict()
+    assert values(spec, 0, -3)[0]["text"] == "rate, per 100,000"
+    assert [row["text"] for row in values(spec, 0, -1)] == ["c0", "c1"]
+    (borders,) = values(spec, 0, -4)
+    assert borders["geometry"]["type"] == "MultiLineString"
+    assert len(borders["geometry"]["coordinates"]) == 2
+
+
+def test_a_level_that_no_file_draws_is_put_together_from_a_smaller_one():
+    tracts = squares(LABELS, degrees=False)
+    found = larger(tracts, within={label: label[1] for label in LABELS})
+    assert found.keys() == {"0", "1"}
+    for county, count in (("0", 3), ("1", 2)):
+        (ring,) = found[county]
+        assert abs(signed_area(ring)) == pytest.approx(2 * count * 1e10)
+    assert larger(tracts, within={}) == {}
+
+
+def test_a_lake_inside_of_an_area_stays_a_hole():
+    around = [
+        SQUARE + np.array([10.0 * east, 10.0 * north])
+        for east in range(3)
+        for north in range(3)
+        if (east, north) != (1, 1)
+    ]
+    found = larger(
+        {f"t{i}": (ring,) for i, ring in enumerate(around)},
+        within={f"t{i}": "county" for i in range(8)},
+    )
+    assert sorted(abs(signed_area(ring)) for ring in found["county"]) == [
+        pytest.approx(200.0),
+        pytest.approx(1800.0),
+    ]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from browser import browser, measured
 from confide.drawing.words import load_words
 from confide.plans.rounds.held_out import RECALIBRATED
 from confide.report.charts.chart import evaluations
@@ -152,6 +153,25 @@ def test_figures_of_a_model_are_files_and_parts_of_the_report_with_alternatives(
     assert len(ids) == len(set(ids))
     assert "South &lt;&amp;&gt;" in html
     assert "South <&>" not in html
+
+
+def test_a_calibration_plot_shows_the_final_model_with_its_measures_inside(releases):
+    found = {(e.quantity, e.key[0]): e for e in releases[0].of("risk")}
+    rows = rows_of(drawn(releases[0])["calibration"])
+    after = {e.value for (quantity, _), e in found.items() if quantity == "recalibrated risk"}
+    assert {row["predicted"] for row in rows if "series" in row} <= after
+    inside = [row["text"] for row in rows if "text" in row]
+    assert [text.split()[0] for text in inside] == ["C", "slope", "intercept"]
+    slope = found["calibration slope", RECALIBRATED].value
+    assert float(inside[1].split()[1]) == pytest.approx(slope, rel=0.06)
+
+
+def test_a_browser_lays_out_figures_of_a_model_without_overlaps(releases, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_bytes(contents(releases[0], words=WORDS)["report.html"])
+    with browser() as window:
+        for width, media in ((390, "screen"), (1200, "screen"), (703, "print")):
+            assert measured(window, page, width=width, media=media) == []
 
 
 def test_a_card_shows_the_model_before_and_after_with_figures_and_subgroups(releases):

@@ -1,9 +1,17 @@
 """Pages as a browser lays them out: nothing is cut, overlaps its box or breaks inside a number."""
 
+from dataclasses import replace
+
 import pytest
 
+import cohorts
+from areas import land, squares
 from browser import browser, measured, printed_pages
 from command_line import confide
+from confide.report.pages.save import contents
+from confide.statistics import AreaRate
+from confide.tables.expression import ColumnOf
+from confide.tables.filter import IsIn
 from small_clinic import STUDY, make_clinic
 
 WIDTHS = {"desk": (1200, "screen"), "tablet": (768, "screen"), "phone": (390, "screen")}
@@ -14,7 +22,10 @@ BROKEN = """
 <div class="table"><table><tr><td class="number">12 345 678</td></tr></table></div>
 <p style="width: 2em; overflow: hidden; white-space: nowrap">a long sentence</p>
 <figure><svg viewBox="0 0 100 20" width="50" height="10"><text x="90" y="15" font-size="12">cut
-off</text></svg></figure><div style="width: 3000px; height: 1px"></div>
+off</text><text x="92" y="15" font-size="12">on top</text></svg></figure>
+<figure><div class="wide" style="width: 9em; overflow-x: auto">
+<svg viewBox="0 0 100 20" width="500" height="10"></svg></div>
+<div class="narrow"><svg viewBox="0 0 9 9" width="9"></svg></div></figure><div style="width: 3000px; height: 1px"></div>
 """
 
 
@@ -37,6 +48,41 @@ def test_no_text_of_any_kind_is_cut_or_leaves_its_box_and_no_number_breaks(
 ):
     assert measured(window, every_kind, width=width, media=media) == []
 
+
+@pytest.fixture(scope="module")
+def mapped(tmp_path_factory, words):
+    """Rates of areas in two levels, of which one has a file of outlines."""
+    sick = IsIn(of=ColumnOf(table="persons", column="sick"), values=(1,))
+    spec = AreaRate(id="r", table="persons", spine="place", of=sick)
+    to = land([3, 2], population=(9, 800, 1_500, 4_000, 0))
+    plan = cohorts.plan_of((spec,), dataset=to, nano=500_000_000)
+    release = cohorts.release_of(plan, answers={"r/count": (4, 300, -2, 2000, 1)})
+    shapes = {("place", "tract"): squares(("t0.0", "t0.1", "t0.2", "t1.0", "t1.1"))}
+    page = tmp_path_factory.mktemp("map") / "report.html"
+    page.write_bytes(contents(replace(release, outlines=shapes), words=words)["report.html"])
+    return page
+
+
+@pytest.mark.parametrize(("width", "media"), [(390, "screen"), (703, "print")])
+def test_no_text_of_a_map_is_cut_or_overlaps(window, mapped, width, media):
+    assert measured(window, mapped, width=width, media=media) == []
+
+
+@pytest.mark.parametrize(("width", "kind"), [(390, "narrow"), (768, "wide"), (1200, "wide")])
+def test_one_of_two_drawings_of_a_figure_is_shown(window, every_kind, width, kind):
+    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen"})
+    window.get(every_kind.as_uri())
+    shown = window.execute_script(SHOWN)
+    assert set(shown) == {kind}
+    assert len(shown) == window.execute_script("return document.querySelectorAll('figure').length")
+
+
+SHOWN = """
+return [...document.querySelectorAll('figure .wide, figure .narrow')]
+  .filter(node => node.getBoundingClientRect().width > 0).map(node => node.className);
+"""
 
 CONTRAST = """
 const light = text => {
@@ -91,5 +137,8 @@ def test_the_browser_sees_each_fault(window, tmp_path):
         "text leaves its box",
         "a label leaves its figure",
         "letters of",
+        "labels overlap",
+        "a figure scrolls",
+        "2 drawings",
     ):
         assert fault in told
