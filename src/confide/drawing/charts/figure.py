@@ -32,7 +32,8 @@ class Figure:
     @property
     def subtitle(self) -> str:
         """What its lines and bands are, for a page that tells it above the chart."""
-        return str(self.chart.spec.get("title", {}).get("subtitle", ""))
+        told = self.chart.spec.get("title", {}).get("subtitle", "")
+        return told if isinstance(told, str) else "; ".join(told)
 
     def drawn(self) -> Drawing:
         """Return it as drawn.
