@@ -28,6 +28,7 @@ NEEDS = {
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
     "docs/how-to/pate.md": ("sklearn",),
+    "docs/how-to/excel-and-statistics-files.md": ("pandas", "pyreadstat"),
 }
 """Libraries beyond those that are always there and those that the code of a page names."""
 WITH_FILES = [page for page in PAGES if any(b.language == "yaml" and b.title for b in blocks(page))]
