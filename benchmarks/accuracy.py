@@ -1,7 +1,7 @@
 """Accuracy at an equal guarantee: ours by default, in pure and in zCDP, and five peers.
 
 Run: python benchmarks/accuracy.py [--runs 200] [--only confide,opendp]
-     (peers need .venv-bench-NAME, which run_all.py makes)
+         [--tasks points,table-1]  (peers need .venv-bench-NAME, which run_all.py makes)
 
 All read the same generated patients (``cohorts/equal_guarantee.py``), protect a patient added or
 removed, and are asked at ε = 1; where there is a δ it is 1e-6.  Ours are releases through the public
@@ -58,6 +58,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "survival": {"table": "trial", **CURVE},
     "survival-late": {"table": "followed", **CURVE},
     "quartiles": {"kind": "quantiles", "table": "people", "column": "cost"},
+    "points": {"kind": "quantiles", "table": "people", "column": "cost", "interval": "none"},
     "table-1": {
         "kind": "table-1",
         "table": "people",
@@ -187,6 +188,7 @@ def shown(task: str, estimates: Sequence[Any]) -> dict[str, list[float | None]]:
             "labels": [at["count", key] for key in keys],
             "shares": [at["share", key] for key in keys],
             "means": [at["mean", ("pressure", "", sex)] for sex in eq.SEXES],
+            "sds": [at["sd", ("pressure", "", sex)] for sex in eq.SEXES],
             "quartiles": [
                 at[f"quantile {q}", ("bmi", "", sex)]
                 for sex in eq.SEXES
@@ -195,8 +197,8 @@ def shown(task: str, estimates: Sequence[Any]) -> dict[str, list[float | None]]:
         }
     of = {"histogram": "count", "survival-late": "survival", "series": "mean"}
     quantity = of.get(task, task)
-    if task == "quartiles":
-        return {task: [at[f"quantile {q}", ()] for q in ("0.25", "0.5", "0.75")]}
+    if task in {"quartiles", "points"}:
+        return {"quartiles": [at[f"quantile {q}", ()] for q in ("0.25", "0.5", "0.75")]}
     ordered = [e.value for e in estimates if e.quantity == quantity]
     return {QUANTITY[task]: ordered}
 
@@ -308,6 +310,7 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--runs", type=int, default=200)
     asked.add_argument("--only", default=",".join(["confide", *PEERS]))
+    asked.add_argument("--tasks", default=",".join(ASKED), help="ours; peers answer all of theirs")
     options = asked.parse_args()
     stored = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {}
     for name in options.only.split(","):
@@ -315,12 +318,11 @@ def main() -> None:
         if name != "confide":
             stored[name] = peer(name, runs=options.runs)
             continue
-        stored["noise"] = {}
         for way in OURS:
-            answers = ours(way, runs=options.runs, tasks=ASKED)
-            stored["noise"][way] = answers.pop("noise")
-            stored.setdefault("confide", {})[way] = judged(answers)
-    stored["runs"] = options.runs
+            answers = ours(way, runs=options.runs, tasks=options.tasks.split(","))
+            stored.setdefault("noise", {}).setdefault(way, {}).update(answers.pop("noise"))
+            stored.setdefault("confide", {}).setdefault(way, {}).update(judged(answers))
+    stored["runs"] = min(options.runs, stored.get("runs", options.runs))
     STORED.write_text(
         json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8"
     )

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import statistics
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -114,6 +115,7 @@ def exact(tables: World) -> dict[str, Answers]:
         "survival": {"curve": curve(*exits(tables["trial"]))},
         "survival-late": {"curve": curve(*exits(tables["followed"]))},
         "quartiles": {"quartiles": quartiles(people["cost"])},
+        "points": {"quartiles": quartiles(people["cost"])},
         "table-1": _table(people),
         "series": {
             "means": [
@@ -126,16 +128,24 @@ def exact(tables: World) -> dict[str, Answers]:
 
 
 def _table(people: dict[str, list]) -> Answers:
-    counts, shares, means, cuts = [], [], [], []
+    counts, shares, means, sds, cuts = [], [], [], [], []
     for sex in SEXES:
         own = [i for i, each in enumerate(people["sex"]) if each == sex]
         for name, labels in (("band", BANDS), ("smoking", SMOKING), ("diabetes", YES_NO)):
             for label in labels:
                 counts.append(sum(people[name][i] == label for i in own))
                 shares.append(100 * counts[-1] / len(own))
-        means.append(_mean([people["pressure"][i] for i in own]))
+        pressures = [people["pressure"][i] for i in own]
+        means.append(_mean(pressures))
+        sds.append(statistics.stdev(pressures))
         cuts += quartiles([people["bmi"][i] for i in own])
-    return {"labels": counts, "shares": shares, "means": means, "quartiles": cuts}
+    return {"labels": counts, "shares": shares, "means": means, "sds": sds, "quartiles": cuts}
+
+
+def sd_of(total: float, squares: float, count: float) -> float:
+    """Return the SD from noisy sums of centred values; 0 where they would have none."""
+    n = max(2.0, count)
+    return math.sqrt(max(0.0, squares - total * total / n) / (n - 1))
 
 
 def quartiles(values: Sequence[float]) -> list[float]:

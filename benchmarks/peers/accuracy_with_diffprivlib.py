@@ -77,7 +77,7 @@ eq.answer(
             "mean": [private_mean(PEOPLE["pressure"], epsilon=1.0, bounds=eq.PRESSURE)]
         },
         "survival Laplace": lambda: {"curve": eq.curve_of_cells(counts(CELLS, 2 * eq.TIMES + 1))},
-        "quartiles exponential": lambda: {"quartiles": quartiles(PEOPLE["cost"], 1.0, eq.COST)},
+        "points exponential": lambda: {"quartiles": quartiles(PEOPLE["cost"], 1.0, eq.COST)},
         "table-1 Laplace": table,
         "series Laplace": lambda: {
             "means": [

@@ -114,6 +114,9 @@ def ways(way, name):
     wide = [quantile(way, list(range(*eq.BMI)), q, 1 / (3 * eq.SHARE)) for q in (0.25, 0.5, 0.75)]
     line = theil_sen(way)
     pressures = sums(PEOPLE["pressure"], sexes, 2, eq.PRESSURE)
+    half = (eq.PRESSURE[1] - eq.PRESSURE[0]) // 2
+    squared = [(p - sum(eq.PRESSURE) // 2) ** 2 for p in PEOPLE["pressure"]]
+    squares = np.bincount(sexes, squared, minlength=2).tolist()
     visited, fees = counted(months, 24), sums(VISITS["fee"], months, 24, eq.FEE)
 
     def mean():
@@ -126,11 +129,14 @@ def ways(way, name):
             for places in exact
         ]
         labels = eq.in_order(by_column)
-        total = way.noisy(pressures, share=1 / eq.SHARE, one=100)
+        of_sex = eq.of_sex(labels)
+        total = way.noisy(pressures, share=1 / (2 * eq.SHARE), one=half)
+        square = way.noisy(squares, share=1 / (2 * eq.SHARE), one=half * half)
         return {
             "labels": labels,
             "shares": eq.shares_of(labels),
-            "means": means(total, eq.of_sex(labels), eq.PRESSURE),
+            "means": means(total, of_sex, eq.PRESSURE),
+            "sds": [eq.sd_of(*each) for each in zip(total, square, of_sex, strict=True)],
             "quartiles": [each(values) for values in bmi for each in wide],
         }
 
@@ -149,7 +155,7 @@ def ways(way, name):
         f"mean {name}": mean,
         f"survival {name}": lambda: {"curve": eq.curve_of_cells(way.noisy(cells, share=1, one=1))},
         **{
-            f"quartiles {name}, {grid}": lambda each=each: {
+            f"points {name}, {grid}": lambda each=each: {
                 "quartiles": [q(PEOPLE["cost"]) for q in each]
             }
             for grid, each in cuts.items()

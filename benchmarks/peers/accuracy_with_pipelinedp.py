@@ -75,7 +75,7 @@ eq.answer(
             "mean": means([0] * eq.PATIENTS, 1, PEOPLE["pressure"], eq.PRESSURE)
         },
         "survival Laplace": lambda: {"curve": eq.curve_of_cells(counts(CELLS, 2 * eq.TIMES + 1))},
-        "quartiles tree": lambda: {
+        "points tree": lambda: {
             "quartiles": quartiles([0] * eq.PATIENTS, 1, PEOPLE["cost"], eq.COST, 1.0)
         },
         "table-1 Laplace": table,

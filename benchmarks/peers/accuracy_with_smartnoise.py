@@ -26,6 +26,7 @@ FRAMES = {
             "bin": PEOPLE["bin"],
             "sex": [eq.SEXES.index(sex) for sex in PEOPLE["sex"]],
             "pressure": [p - CENTRE for p in PEOPLE["pressure"]],
+            "squared": [(p - CENTRE) ** 2 for p in PEOPLE["pressure"]],
         }
         | {f"cell{i}": places for i, places in enumerate(EXACT)}
     ),
@@ -45,6 +46,7 @@ FRAMES = {
 }
 BOUNDS = {
     "pressure": {"lower": eq.PRESSURE[0] - CENTRE, "upper": eq.PRESSURE[1] - CENTRE},
+    "squared": {"lower": 0, "upper": (eq.PRESSURE[1] - CENTRE) ** 2},
     "fee": {"lower": eq.FEE[0] - MIDDLE, "upper": eq.FEE[1] - MIDDLE},
 }
 
@@ -124,11 +126,15 @@ def table():
         [counts(share, f"cell{i}", max(places) + 1) for i, places in enumerate(EXACT)]
     )
     of_sex = eq.of_sex(labels)
-    total = dict(rows(share, "SELECT sex, SUM(pressure) AS s FROM public.people GROUP BY sex"))
+    total, square = (
+        dict(rows(share / 2, f"SELECT sex, SUM({of}) AS s FROM public.people GROUP BY sex"))
+        for of in ("pressure", "squared")
+    )
     return {
         "labels": labels,
         "shares": eq.shares_of(labels),
         "means": [CENTRE + total[at] / of_sex[at] for at in range(2)],
+        "sds": [eq.sd_of(total[at], square[at], of_sex[at]) for at in range(2)],
     }
 
 

@@ -176,7 +176,7 @@ def ways(way):
                 eq.curve_of_cells(cells) for cells in counts(way, "trial", "cell", 2 * eq.TIMES + 1)
             ]
         },
-        "quartiles": lambda: {"quartiles": quartiles(way, "cost", eq.COST)},
+        "points": lambda: {"quartiles": quartiles(way, "cost", eq.COST)},
         "table-1": lambda: table(way),
         "series": lambda: {"means": fees(way)},
     }

@@ -20,14 +20,14 @@ from confide.jobs.synthesis.measured import (
 )
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair, pair_scores, spanning_pairs, triple_scores
-from confide.jobs.synthesis.spec import Synthesis
+from confide.jobs.synthesis.spec import LAST, Synthesis
 from confide.noise.entropy import Entropy
 from confide.noise.mechanism import AddedNoise
 from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 
-STAGES_OF_IT = ("one-ways", "choice", "tables")
+STAGES_OF_IT = ("one-ways", "choice", LAST)
 
 
 class Measuring:

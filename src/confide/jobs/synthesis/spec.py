@@ -57,6 +57,8 @@ from confide.tables.records import Records, check_records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
+LAST = "tables"
+"""Name of the part in which the chosen tables are counted."""
 MOST_COLUMNS = 100
 MOST_LEVELS = 1000
 MOST_MODEL_CELLS = 10**7
@@ -251,7 +253,8 @@ class Synthesis:
         adjacency, shares = dataset.adjacency, self.shares
         l1, l2_squared = self.moved(adjacency)
         most = self.reads.bounds.max_rows
-        why = f"a patient keeps at most {most} rows, each of which counts in one cell of a table"
+        rows = "one row, which counts" if most == 1 else f"{most} rows, each of which counts"
+        why = f"a patient keeps at most {rows} in one cell of a table"
 
         def tables(name: str, part: Fraction, *, count: int, because: str) -> JobEvent:
             noise = self.noise(part, tables=count, adjacency=adjacency)
@@ -278,7 +281,7 @@ class Synthesis:
             )
         what = "scale" if self.epsilon else "variance"
         together = f"{why}; k tables get k times this {what} each and lose together what one does"
-        return (*found, tables("tables", shares.tables, count=1, because=f"{together}."))
+        return (*found, tables(LAST, shares.tables, count=1, because=f"{together}."))
 
     def amount_times(self, factor: float, *, dataset: Dataset) -> str:
         """Return the budget that gives noise which is smaller by a factor, as text."""

@@ -10,7 +10,7 @@ from typing import Any
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
 from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.measuring import Measuring
-from confide.jobs.synthesis.spec import Synthesis
+from confide.jobs.synthesis.spec import LAST, Synthesis
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of
 from confide.release.jobs.job_rounds import has_parts
@@ -166,7 +166,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         rows=job.rows,
         error_of_columns=one,
         error_of_pairs=two,
-        noise=_noise(plan),
+        noise=_noise(plan, job=job),
         caps=caps,
         fits=all(cap.fits for cap in caps),
         begun=begun,
@@ -199,12 +199,16 @@ def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
     return tuple(found)
 
 
-def _noise(plan: JobPlan) -> tuple[PlannedNoise, ...]:
+def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
+    """Return the noise of each part; of the last tables that of each of as many as there may be."""
     from confide.noise.set_selection import SetSelection
 
     found = []
     for event in plan.events:
-        noise, off = event.noise, None
+        noise, off, uses = event.noise, None, event.count
+        if event.name == LAST:
+            uses = max(1, len(job.required) + job.rounds)
+            noise = job.noise(job.shares.tables, tables=uses, adjacency=plan.dataset.adjacency)
         if isinstance(noise, SetSelection):
             told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
         else:
@@ -212,7 +216,7 @@ def _noise(plan: JobPlan) -> tuple[PlannedNoise, ...]:
             told = f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
         found.append(
             PlannedNoise(
-                name=event.name, uses=event.count, mechanism=told, off=off, because=event.because
+                name=event.name, uses=uses, mechanism=told, off=off, because=event.because
             )
         )
     return tuple(found)

@@ -45,6 +45,18 @@ def test_a_synthesis_costs_what_it_was_planned_at_and_verifies(tmp_path, measure
     assert not (tmp_path / "more").exists()
 
 
+def test_a_plan_states_the_noise_that_each_table_will_have(tmp_path):
+    file = clinic(tmp_path, lifetime="1")
+    told = {each["name"]: each for each in confide("synth", "plan", file, "--json").json["noise"]}
+    ran(tmp_path, lifetime="1")
+    made = json.loads((tmp_path / "out" / "marginals.json").read_text())
+    assert told["tables"]["uses"] == len(made["tables"]) > 1
+    for name in ("one_ways", "tables"):
+        deviation = float(made["variance_of_a_cell"][name]) ** 0.5
+        stated = told[name.replace("_", "-")]["mechanism"].rpartition(" ")[2]
+        assert float(stated) == pytest.approx(deviation, rel=0.01)
+
+
 def test_the_folder_says_what_is_synthetic_and_what_was_measured_together(tmp_path):
     made = ran(tmp_path, "--json", together=[["stage", "sex", "died"]])
     out = tmp_path / "out"
