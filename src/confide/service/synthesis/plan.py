@@ -215,9 +215,7 @@ def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
             off = noise.mean_absolute()
             told = f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
         found.append(
-            PlannedNoise(
-                name=event.name, uses=uses, mechanism=told, off=off, because=event.because
-            )
+            PlannedNoise(name=event.name, uses=uses, mechanism=told, off=off, because=event.because)
         )
     return tuple(found)
 
