@@ -175,7 +175,7 @@ def _proposal(
 def _is_kept(board: Board, *, federation: Federation) -> bool:
     """Return whether all sites of a run have certified it, so that nothing of it is to come."""
     said = board.read(NoticeKind.ADDED, federation.coordinator.name) or {"added": []}
-    return all(board.read(NoticeKind.CERTIFIED, name) is not None for name in said["added"])
+    return all(isinstance(_said(board, name), dict) for name in said["added"])
 
 
 def _coordinator(

@@ -6,6 +6,8 @@ import json
 from confide.errors import VerificationError
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.plans.canonical import canonical_bytes
+from confide.service.federation.status import status
+from confide.service.opening import open_site
 from federated_sites import Sites
 
 
@@ -43,3 +45,31 @@ def test_where_no_certificate_verifies_nothing_is_written(tmp_path, monkeypatch)
     assert isinstance(made.hub, VerificationError)
     assert "site-2: its certificate does not verify" in str(made.hub)
     assert not (tmp_path / "out").exists()
+
+
+def say_another(sites, kind, name):
+    """A member says a second thing of a kind in the last run."""
+    run = status(federation=sites.file, folder=sites.shared).runs[0].run
+    board = Board(sites.shared, federation=sites.federation, run=run)
+    with open_site(sites.root / name / "dataset.yaml", spends=False) as site:
+        board.post(kind, {"another": "word"}, sender=name, key=site.signer)
+
+
+def test_a_site_that_says_two_things_ends_nobody_but_itself(tmp_path):
+    sites = Sites(tmp_path)
+    first = sites.together().hub
+    say_another(sites, NoticeKind.CERTIFIED, "site-1")
+    made = sites.run(out="second", seconds=1)
+    assert made.run == first.run
+    assert sorted(made.certificates) == ["site-0", "site-2"]
+    assert made.missing == {"site-1": "'site-1' said two things: certified."}
+
+
+def test_a_coordinator_that_says_two_things_is_shown_as_nobodys_word(tmp_path):
+    sites = Sites(tmp_path)
+    sites.together()
+    say_another(sites, NoticeKind.ADDED, "hub")
+    (run,) = status(federation=sites.file, folder=sites.shared).runs
+    assert run.came_to == "nobody's word"
+    assert run.why == "'hub' said two things: added."
+    assert [each.said for each in run.sites] == ["certified"] * 3
