@@ -66,5 +66,5 @@ def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
                 "something failed after its rows were read; its charge stays.",
             )
         case _:
-            return NoticeKind.ENDED, f"{type(failure).__name__} at this site."
+            return NoticeKind.ENDED, "something failed at this site."
     return NoticeKind.REFUSED, told
