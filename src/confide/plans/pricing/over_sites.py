@@ -16,6 +16,7 @@ from fractions import Fraction
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.growth import grown_to
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
 from confide.plans.rounds.in_turn import answer_length
 from confide.plans.sites.federation import Federation
@@ -33,8 +34,8 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
     """Return the plan of a study over sites.
 
     Raises:
-        ContractError: If it grows, leaves patients out by their own budgets, or its sums would not
-            fit into 64 bits.
+        ContractError: If it grows, leaves patients out by their own budgets, withholds its noisy
+            numbers by a house rule, or its sums would not fit into 64 bits.
         UnsupportedError: If a statistic is not one vector with Gaussian noise.
     """
     if plan.dataset.measure is not Measure.ZCDP:
@@ -50,6 +51,13 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
         raise ContractError(
             "Over sites nobody is left out by a budget of their own.",
             hint="Take the study under a policy whose caps are those of everybody.",
+        )
+    house = plan.study.small_cells
+    if house is not None and house.noisy is NoisyFile.WITHHELD:
+        raise ContractError(
+            "Over sites no house rule can withhold noisy numbers: every member sees their sum, and "
+            "it lies in the folder that they share.",
+            hint="Write small-cells: {rule: ..., noisy: published}, if the house's rule allows it.",
         )
     shared = tuple(_shared(each, federation=federation) for each in plan.measurements)
     made = replace(plan, measurements=shared, federation=federation)

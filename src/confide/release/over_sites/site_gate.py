@@ -28,6 +28,7 @@ from confide.plans.soundness.soundness import require_sound
 from confide.release.asking import charge_request
 from confide.release.certificate.certificate import require_statable
 from confide.release.gate import asked_of
+from confide.release.noisy import shows_noisy
 from confide.release.over_sites.among_sites import AmongSites
 from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.release.patients import (
@@ -119,6 +120,8 @@ class SiteGate:
     def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
         if plan.federation is None:
             raise ContractError("The plan is of this site alone.", hint="Run: confide run")
+        if not shows_noisy(plan.study):
+            raise ContractError("Over sites no house rule can withhold noisy numbers.")
         require_caps_in_force(plan, ledger=self.ledger, store=None)
         progress("check")
         require_sound(plan)
