@@ -63,7 +63,7 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
     made = replace(plan, measurements=shared, federation=federation)
     bound = largest_number(federation)
     for each in shared:
-        _require_room(each, bound=bound, people=plan.dataset.population or 1)
+        _require_room(each, bound=bound, people=plan.dataset.population_at_most)
     return made
 
 
@@ -100,5 +100,6 @@ def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
     if people * measurement.sensitivity.linf * noise.grid + width > bound:
         raise ContractError(
             f"Sums of statistic {measurement.statistic!r} over sites may pass 63 bits.",
-            hint="Measure in larger units: a coarser step, or narrower bounds.",
+            hint="Measure in larger units: a coarser step, narrower bounds, or a lower "
+            "population-at-most.",
         )

@@ -28,6 +28,7 @@ from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.plans.plan import Plan
 from confide.plans.sites.federation import Federation
+from confide.plans.soundness.soundness import require_sound
 from confide.release.approval import analyst_of
 from confide.release.over_sites.site_gate import SiteGate
 from confide.release.published import answered_request, refuse_again
@@ -99,12 +100,14 @@ def own_plan(study: Path, *, federation: Path) -> OwnPlan:
     """Return what a site would approve; charges nothing and reads no row.
 
     Raises:
-        ContractError: If a file breaks its contract, or a statistic is not one that sites add.
+        ContractError: If a file breaks its contract, or the plan charges less than it loses.
+        UnsupportedError: If a statistic is not one that sites add.
     """
     members = read_federation(federation)
     site, declared = open_study(study)
     with site:
         plan, held = declared.plan_over(members), members.tolerance
+        require_sound(plan)
         named = [each.name for each in members.sites if each.key == site.signer.name]
         return OwnPlan(
             digest=plan.digest(),
