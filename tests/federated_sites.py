@@ -132,7 +132,7 @@ class Sites:
         """Where they meet."""
         return Meeting(folder=self.shared, seconds=seconds, pause=0.01, **clock)
 
-    def serve(self, name, *, seconds=60, approve=None, out=None, file=None, **clock):
+    def serve(self, name, *, seconds=60, approve=None, out=None, file=None, again=False, **clock):
         """One site's part."""
         return serve_site(
             self.study(name),
@@ -140,6 +140,7 @@ class Sites:
             meeting=self.meeting(seconds, **clock),
             approve=approve or self.digest(name),
             out=out or self.root / f"out-{name}",
+            again=again,
         )
 
     def run(self, *, seconds=60, out="out", again=False, **clock):

@@ -99,7 +99,7 @@ def init(
 
 
 @federate.command("serve-site")
-def serve_site(
+def serve_site(  # noqa: PLR0913 - one for each option
     study: StudyPath,
     *,
     folder: FolderPath,
@@ -112,13 +112,18 @@ def serve_site(
         Path | None, typer.Option("--out", "-o", help="Folder for this site's release.")
     ] = None,
     seconds: Seconds = HOUR,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Take part anew in what was charged before: another charge."),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Look at the plan; with --approve, take part: charge, read, hide, add, certify.
 
     Nothing is charged before the other sites have spoken. Once this site's numbers were asked for,
-    the charge stays, also where the run then ends.
+    the charge stays, also where the run then ends. What has its answer is delivered at no charge,
+    whatever run is proposed.
     """
     from confide.service.federation.serve import Meeting, own_plan
     from confide.service.federation.serve import serve_site as served
@@ -140,6 +145,7 @@ def serve_site(
             meeting=Meeting(folder=folder, seconds=seconds),
             approve=approve,
             out=out,
+            again=again,
             progress=progress,
         )
     output.result("federate-serve-site", made, show=lambda: _served(made))

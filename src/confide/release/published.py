@@ -4,12 +4,13 @@ A study of a period is one question about that period.  Another snapshot, a long
 column, another error make another plan, which is another draw of noise and another charge; so does
 the very same plan for another login or under another key.  That is never what a second run of the
 same month means by itself, so it has to be asked for.  A study without a period is asked again
-under a key of its own, which is asking for it.
+under a key of its own, which is asking for it.  Not so over sites: there the key is a run, which
+the coordinator picks, and a charge that came to nothing may have given the coordinator its sum.
 
 *Privacy:* decided before anything is charged, by names and dates on the chain alone.
 """
 
-from confide.budget.ledger import Entry, Ledger
+from confide.budget.ledger import Entry, Ledger, State
 from confide.errors import ContractError
 from confide.plans.plan import Plan, Priced
 from confide.release.growing import growth_of, refuse_grown, refuse_grown_beside
@@ -44,6 +45,22 @@ def has_answer(plan: Priced, *, ledger: Ledger, analyst: str, request_key: str) 
     return known is not None and bool(known.payload_sha256)
 
 
+def answered_request(
+    plan: Priced, *, ledger: Ledger, request_key: str | None = None
+) -> Entry | None:
+    """Return the last request of a plan that has its answer, whoever asked; None without one.
+
+    Args:
+        plan: What was asked.
+        ledger: Where.
+        request_key: Under which; under any when None.
+    """
+    asked = ledger.of_plan(plan.dataset.lineage, digest=plan.digest())
+    keyed = (e for e in asked if request_key in {None, e.request_key})
+    answered = [e for e in keyed if e.payload_sha256]
+    return answered[-1] if answered else None
+
+
 def is_released(plan: Plan, *, ledger: Ledger) -> bool:
     """Return whether a plan was published, or is under way, or is one that grows at no charge."""
     asked = ledger.of_plan(plan.dataset.lineage, digest=plan.digest())
@@ -55,11 +72,22 @@ def _alike(plan: Plan, *, ledger: Ledger, request_key: str) -> tuple[Entry, ...]
     study, lineage = plan.study, plan.dataset.lineage
     if study.period:
         asked = ledger.of_study(lineage, study=study.id, period=study.period)
-    elif request_key == key_of_plan(plan):
+    elif request_key == key_of_plan(plan) or plan.federation is not None:
         asked = ledger.of_plan(lineage, digest=plan.digest())
     else:
         return ()
-    return tuple(e for e in asked if e.payload_sha256 or ledger.is_under_way(e.number))
+    return tuple(
+        e
+        for e in asked
+        if e.payload_sha256
+        or ledger.is_under_way(e.number)
+        or (plan.federation is not None and _is_lost(e, digest=plan.digest()))
+    )
+
+
+def _is_lost(entry: Entry, *, digest: str) -> bool:
+    """Return whether rows were read for a plan and the ledger has no answer, but others may."""
+    return entry.plan_digest == digest and entry.state in {State.READING, State.BURNED}
 
 
 def told_before(entries: tuple[Entry, ...], *, plan: Plan) -> str:
@@ -68,8 +96,9 @@ def told_before(entries: tuple[Entry, ...], *, plan: Plan) -> str:
     now = plan.dataset.snapshot
     if not last.payload_sha256:
         of = f"{study.period} of study {study.id!r}" if study.period else f"Study {study.id!r}"
+        how = "was charged before" if last.state is State.BURNED else "is under way"
         return (
-            f"{of} is under way: ledger entry {last.number} of {last.at[:10]}, "
+            f"{of} {how}: ledger entry {last.number} of {last.at[:10]}, "
             f"{last.amount.text(last.measure)}, for {last.analyst} with the key "
             f"{last.request_key}, is {last.state.value}."
         )
@@ -123,6 +152,11 @@ def refuse_alike(plan: Plan, *, ledger: Ledger, reserved: Entry) -> None:
 
 def _hint(before: tuple[Entry, ...], *, plan: Plan) -> str:
     last, free = before[-1], ""
+    if plan.federation is not None:
+        return (
+            "Its sum may be known to the coordinator. For another run, with a charge of its own: "
+            "confide federate serve-site --again."
+        )
     if not last.payload_sha256:
         free = "Wait for it to end. "
     elif last.plan_digest == plan.digest() and not last.withheld:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.growth import grown_to
+from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
 from confide.plans.rounds.in_turn import answer_length
 from confide.plans.sites.federation import Federation
@@ -33,8 +34,8 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
     """Return the plan of a study over sites.
 
     Raises:
-        ContractError: If it grows, leaves patients out by their own budgets, or its sums would not
-            fit into 64 bits.
+        ContractError: If it grows, leaves patients out by their own budgets, withholds its noisy
+            numbers by a house rule, or its sums would not fit into 64 bits.
         UnsupportedError: If a statistic is not one vector with Gaussian noise.
     """
     if plan.dataset.measure is not Measure.ZCDP:
@@ -51,11 +52,18 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
             "Over sites nobody is left out by a budget of their own.",
             hint="Take the study under a policy whose caps are those of everybody.",
         )
+    house = plan.study.small_cells
+    if house is not None and house.noisy is NoisyFile.WITHHELD:
+        raise ContractError(
+            "Over sites no house rule can withhold noisy numbers: every member sees their sum, and "
+            "it lies in the folder that they share.",
+            hint="Write small-cells: {rule: ..., noisy: published}, if the house's rule allows it.",
+        )
     shared = tuple(_shared(each, federation=federation) for each in plan.measurements)
     made = replace(plan, measurements=shared, federation=federation)
     bound = largest_number(federation)
     for each in shared:
-        _require_room(each, bound=bound, people=plan.dataset.population or 1)
+        _require_room(each, bound=bound, people=plan.dataset.population_at_most)
     return made
 
 
@@ -92,5 +100,6 @@ def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
     if people * measurement.sensitivity.linf * noise.grid + width > bound:
         raise ContractError(
             f"Sums of statistic {measurement.statistic!r} over sites may pass 63 bits.",
-            hint="Measure in larger units: a coarser step, or narrower bounds.",
+            hint="Measure in larger units: a coarser step, narrower bounds, or a lower "
+            "population-at-most.",
         )

@@ -15,14 +15,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from confide.errors import InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.distributed.gaussian_parts import LEAST_VARIANCE, GaussianParts
+from confide.noise.distributed.unclosedness import as_bound, unclosedness
 from confide.plans.sites.federation import Federation
 from confide.privacy.amount import NANO
 from confide.privacy.sensitivity import Sensitivity
 
 _STEPS = 2**20
-"""Parts of 1 to which σᵢ² is rounded up: more noise than needed by at most 1e-7, which pays κ."""
+"""Parts of 1 to which σᵢ² is rounded up: more noise than needed by at most 1e-6/σᵢ²."""
 
 _ROUNDING = Fraction(1, 12)
 
@@ -54,13 +56,24 @@ class SharedNoise:
     def bought(
         cls, rho: Fraction, *, sensitivity: Sensitivity, federation: Federation
     ) -> "SharedNoise":
-        """Return the noise that a charge buys in a federation."""
+        """Return the noise that a charge buys in a federation, κ included.
+
+        κ falls as σᵢ² grows, so that of the least σᵢ² pays for any larger one.
+
+        Raises:
+            InvalidParameterError: If κ alone loses as much as is charged.
+        """
         parts, k = federation.tolerance.honest, federation.sites_per_person
         plain = k * k * sensitivity.l2_squared / (2 * parts * rho)
         grid = 1 if plain >= LEAST_VARIANCE else math.isqrt(math.ceil(LEAST_VARIANCE / plain)) | 1
         while grid * grid * plain < LEAST_VARIANCE:
             grid += 2
-        each = Fraction(math.ceil(grid * grid * plain * _STEPS) + 1, _STEPS)
+        least = grid * grid * plain
+        rest = rho - as_bound(unclosedness(least, parts=parts)) * k * sensitivity.l1
+        if rest <= 0:
+            raise InvalidParameterError("Expected a larger ρ: parts of noise do not meet this one.")
+        paid = math.ceil(least * rho / rest * _STEPS)
+        each = Fraction(max(math.ceil(least * _STEPS) + 1, paid), _STEPS)
         part = GaussianParts(sigma_squared_each=each, parts=parts)
         return cls(part=part, sites=federation.tolerance.sites, per_person=k, grid=grid)
 

@@ -14,7 +14,7 @@
 *Privacy:* what leaves is this site's vector plus its own part of the noise, under masks that vanish
 in the sum alone.  From the moment at which reading begins the charge stays, whatever becomes of the
 round: burned or untouched, never half.  A retry is another run, with fresh noise and masks, and
-another charge.
+another charge, which this site's operator has to ask for: the coordinator picks the run.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,7 @@ from confide.plans.soundness.soundness import require_sound
 from confide.release.asking import charge_request
 from confide.release.certificate.certificate import require_statable
 from confide.release.gate import asked_of
+from confide.release.noisy import shows_noisy
 from confide.release.over_sites.among_sites import AmongSites
 from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.release.patients import (
@@ -36,6 +37,7 @@ from confide.release.patients import (
     require_caps_in_force,
     rows_of,
 )
+from confide.release.published import refuse_alike
 from confide.rows.engine import Engine, Exact, exact_vector
 
 
@@ -66,6 +68,7 @@ class SiteGate:
         among: AmongSites,
         analyst: str,
         request_key: str,
+        again: bool = False,
         progress: Callable[[str], None] = lambda _: None,
     ) -> StoredRelease:
         """Return the stored sum over sites, in which this site's rows and part of the noise are.
@@ -75,11 +78,13 @@ class SiteGate:
             among: The other sites, heard before and after the numbers of this one.
             analyst: Account that asks.
             request_key: Of the run; the same one returns the same bytes, and is charged once.
+            again: Charge it although another run of the same was charged before.
             progress: Told the name of each stage.
 
         Raises:
             PolicyError: If a cap would be passed, or the terms differ; nothing is charged.
-            ContractError: If the plan is not over sites, or does not follow from its statistics.
+            ContractError: If the plan is not over sites, does not follow from its statistics, or,
+                without ``again``, the same was charged before; nothing is charged.
             RoundAbortedError: If the round ended before this site's numbers were asked for; nothing
                 is charged.
             ReleaseFailedError: If anything fails afterwards; the charge stays.
@@ -89,6 +94,8 @@ class SiteGate:
             self.rehearse(plan)
 
         def admit(held: Reservation) -> Answering:
+            if not again:
+                refuse_alike(plan, ledger=self.ledger, reserved=held.entry)
             rows = rows_of(
                 plan,
                 held.entry,
@@ -113,6 +120,8 @@ class SiteGate:
     def _check(self, plan: Plan, *, progress: Callable[[str], None]) -> None:
         if plan.federation is None:
             raise ContractError("The plan is of this site alone.", hint="Run: confide run")
+        if not shows_noisy(plan.study):
+            raise ContractError("Over sites no house rule can withhold noisy numbers.")
         require_caps_in_force(plan, ledger=self.ledger, store=None)
         progress("check")
         require_sound(plan)

@@ -1,16 +1,24 @@
 """Run: the coordinator proposes a study over sites, brings the sum about, and keeps all releases.
 
-The release is made of the certificate of the first site that is in the sum; every other site's
-certificate lies beside it with the files that it names, so that each verifies by itself.
+The release is made of the certificate of the first site in the sum whose certificate verifies; that
+of every other such site lies beside it with the files that it names, so that each verifies by
+itself.  What a certificate says goes nowhere before it verifies.
 """
 
 import contextlib
 import datetime as dt
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.errors import ContractError, MessageRefusedError, RoundAbortedError, VerificationError
+from confide.errors import (
+    ConfideError,
+    ContractError,
+    MessageRefusedError,
+    RoundAbortedError,
+    VerificationError,
+)
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
 from confide.jobs.federated.carriers.by_folder import Waiting
@@ -25,6 +33,7 @@ from confide.plans.sites.federation import Federation
 from confide.regular_file import read_bytes, write_bytes
 from confide.release.certificate.certificate import NOISY_PATH
 from confide.release.certificate.cuts import estimates_of
+from confide.release.export import tables
 from confide.release.noisy import NoisyAggregates
 from confide.release.over_sites.among_sites import sums_of
 from confide.release.site.keys import SigningKey
@@ -118,6 +127,8 @@ def run_over_sites(
     found, missing = _certificates(
         noisy, board=coordinator.board, federation=members, meeting=meeting
     )
+    progress("verify")
+    found = _verified(noisy, found, missing)
     if not found:
         raise VerificationError(
             f"No site's certificate came that fits the sum: {_told(missing)}",
@@ -164,7 +175,7 @@ def _proposal(
 def _is_kept(board: Board, *, federation: Federation) -> bool:
     """Return whether all sites of a run have certified it, so that nothing of it is to come."""
     said = board.read(NoticeKind.ADDED, federation.coordinator.name) or {"added": []}
-    return all(board.read(NoticeKind.CERTIFIED, name) is not None for name in said["added"])
+    return all(isinstance(_said(board, name), dict) for name in said["added"])
 
 
 def _coordinator(
@@ -244,6 +255,30 @@ def _unfit(certificate: Json, *, noisy: NoisyAggregates, key: str) -> str:
     return ""
 
 
+def _verified(
+    noisy: NoisyAggregates, found: dict[str, Json], missing: dict[str, str]
+) -> dict[str, Json]:
+    """Return the certificates that verify beside what follows from the sum; the rest is missing."""
+    good, payload = {}, noisy.payload()
+    files = {NOISY_PATH: payload, **tables(noisy.plan, estimates_of(noisy))}
+    with tempfile.TemporaryDirectory(prefix="confide-") as made:
+        folder = Path(made)
+        (folder / "tables").mkdir()
+        for path, content in files.items():
+            write_bytes(folder / path, content)
+        for name, certificate in found.items():
+            key = certificate["signature"]["key"]  # the pinned one, as was compared
+            try:
+                failed = verify(certificate, folder=folder, pinned_key=key, payload=payload).failed
+            except ConfideError as broken:
+                failed = str(broken)
+            if failed:
+                missing[name] = f"its certificate does not verify: {failed}"
+            else:
+                good[name] = certificate
+    return good
+
+
 def _saved(
     noisy: NoisyAggregates,
     found: dict[str, Json],
@@ -254,7 +289,7 @@ def _saved(
     out: Path,
     progress: Callable[[str], None],
 ) -> JointRelease:
-    certificates, payload = {}, noisy.payload()
+    certificates = {}
     made = Release(
         noisy=noisy,
         estimates=estimates_of(noisy),
@@ -263,7 +298,6 @@ def _saved(
         labels=declared.declared.labels,
     ).called(declared.labels)
     made.save(out, progress=progress)
-    progress("verify")
     for name, certificate in found.items():
         place = out / _SITES / name
         (place / "tables").mkdir(parents=True)
@@ -271,12 +305,7 @@ def _saved(
         for path in (out / NOISY_PATH, *sorted((out / "tables").iterdir())):
             if path.exists():  # a house rule may keep the noisy numbers back
                 write_bytes(place / path.relative_to(out), read_bytes(path, largest=None))
-        key = certificate["signature"]["key"]
-        checked = verify(certificate, folder=place, pinned_key=key, payload=payload)
-        if checked.failed:
-            missing[name] = f"its certificate does not verify: {checked.failed}"
-        else:
-            certificates[name] = place / "certificate.json"
+        certificates[name] = place / "certificate.json"
     return JointRelease(
         run=run,
         folder=out,

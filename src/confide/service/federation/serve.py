@@ -3,19 +3,14 @@
 import contextlib
 import datetime as dt
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import (
     BudgetExhaustedError,
-    ConfideError,
     ContractError,
     MessageRefusedError,
-    PolicyError,
-    ReleaseFailedError,
-    RoundAbortedError,
-    UnsupportedError,
     VerificationError,
 )
 from confide.files.federation.federation import read_federation
@@ -33,15 +28,17 @@ from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.plans.plan import Plan
 from confide.plans.sites.federation import Federation
+from confide.plans.soundness.soundness import require_sound
 from confide.release.approval import analyst_of
 from confide.release.over_sites.site_gate import SiteGate
-from confide.release.published import has_answer
+from confide.release.published import answered_request, refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
 from confide.release.verify.verify import verify
 from confide.report.release import Release
+from confide.service.federation.telling import tell, told_that, told_why
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.preview import Preview, preview
@@ -50,6 +47,9 @@ from confide.service.releasing.release import certified_here, require_checked
 from confide.service.site import Site
 
 _USED = "federation"
+_CHARGED_BEFORE = (
+    "it was charged for this before, and its operator asked for no other run; nothing was charged."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +100,14 @@ def own_plan(study: Path, *, federation: Path) -> OwnPlan:
     """Return what a site would approve; charges nothing and reads no row.
 
     Raises:
-        ContractError: If a file breaks its contract, or a statistic is not one that sites add.
+        ContractError: If a file breaks its contract, or the plan charges less than it loses.
+        UnsupportedError: If a statistic is not one that sites add.
     """
     members = read_federation(federation)
     site, declared = open_study(study)
     with site:
         plan, held = declared.plan_over(members), members.tolerance
+        require_sound(plan)
         named = [each.name for each in members.sites if each.key == site.signer.name]
         return OwnPlan(
             digest=plan.digest(),
@@ -141,9 +143,13 @@ def serve_site(
     meeting: Meeting,
     approve: str,
     out: Path,
+    again: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Served:
     """Take part in the latest run of a folder, and save this site's release of the sum.
+
+    A plan that has its answer here is delivered from the ledger, at no charge and whatever is
+    proposed: a run is the coordinator's choice, a charge the site's.
 
     Args:
         study: A study.yaml, as every member has it.
@@ -151,11 +157,12 @@ def serve_site(
         meeting: Where the run is.
         approve: Digest of the plan, as this site's operator saw it.
         out: Folder for the release.
+        again: Take part in another run of what was charged before: another charge.
         progress: Told the name of each stage.
 
     Raises:
-        ContractError: If the coordinator proposes another plan than was approved, or ``out`` holds
-            another release; nothing is charged.
+        ContractError: If the coordinator proposes another plan than was approved, ``out`` holds
+            another release, or without ``again`` the same was charged before; nothing is charged.
         PolicyError: If a cap would be passed, or the run is of another time; nothing is charged.
         RoundAbortedError: If the run ended before this site's numbers were asked for, or nobody
             proposes one in time; nothing is charged.
@@ -170,23 +177,32 @@ def serve_site(
         waiting = Waiting(
             coordinator=members.coordinator.name, seconds=meeting.seconds, pause=meeting.pause
         )
-        progress("wait")
-        proposal = waiting.until(lambda: _latest(meeting.folder, federation=members))
-        board = Board(meeting.folder, federation=members, run=proposal.run)
-        name = members.sites[me].name
-        who = analyst_of(site.ledger, plan, request=proposal.run)
-        stored = has_answer(plan, ledger=site.ledger, analyst=who, request_key=proposal.run)
-        with _told_why(board, site=site, name=name):
-            if not stored:
+        name, root = members.sites[me].name, meeting.folder
+        held = None if again else answered_request(plan, ledger=site.ledger)
+        if held is None:
+            progress("wait")
+            proposal = waiting.until(lambda: _latest(root, federation=members))
+            run = proposal.run
+            held = answered_request(plan, ledger=site.ledger, request_key=run)
+        else:
+            run = held.request_key
+            _decline_another(plan, run=run, root=root, federation=members, site=site, name=name)
+        board = Board(root, federation=members, run=run)
+        who = analyst_of(site.ledger, plan, request=run) if held is None else held.analyst
+        if held is None:
+            with told_why(board, site=site, name=name):
                 proposal.require_timely(meeting.clock())
-            proposal.require_same(plan)
-        with _told_that(board, site=site, name=name):
-            if not has_room(out, plan=plan, request=proposal.run):
+                proposal.require_same(plan)
+        with contextlib.nullcontext() if held else told_that(board, site=site, name=name):
+            if not has_room(out, plan=plan, request=run):
                 raise ContractError(
                     f"{out.name or out} holds something else; nothing was charged.",
                     hint="Choose another --out.",
                 )
-            board.post(NoticeKind.ACCEPTED, {"digest": approve}, sender=name, key=site.signer)
+            if held is None and not again:
+                _refuse_again(plan, board=board, site=site, name=name, analyst=who)
+            if held is None:
+                board.post(NoticeKind.ACCEPTED, {"digest": approve}, sender=name, key=site.signer)
             before = site.ledger.head().number
             looking = Waiting(
                 coordinator=waiting.coordinator,
@@ -196,22 +212,49 @@ def serve_site(
             )
             among = SiteRound(
                 plan,
-                terms=sum_terms(plan, run=proposal.run),
+                terms=sum_terms(plan, run=run),
                 site=me,
                 key=site.signer,
                 used=_used(site),
                 board=board,
-                carrier=FolderCarrier(
-                    meeting.folder, terms=sum_terms(plan, run=proposal.run), member=name
-                ),
+                carrier=FolderCarrier(root, terms=sum_terms(plan, run=run), member=name),
                 waiting=looking,
             )
             made = _released(
-                site, plan, among=among, run=proposal.run, analyst=who, progress=progress
+                site,
+                plan,
+                among=among,
+                run=run,
+                analyst=who,
+                again=again,
+                stored=held is not None,
+                progress=progress,
             )
         return _saved(
             site, declared, made, board=board, name=name, out=out, before=before, progress=progress
         )
+
+
+def _refuse_again(plan: Plan, *, board: Board, site: Site, name: str, analyst: str) -> None:
+    """Refuse a second charge that this site's operator did not ask for, and tell the others."""
+    try:
+        refuse_again(plan, ledger=site.ledger, analyst=analyst, request_key=board.run)
+    except ContractError:
+        tell(board, NoticeKind.REFUSED, _CHARGED_BEFORE, site=site, name=name)
+        raise
+
+
+def _decline_another(
+    plan: Plan, *, run: str, root: Path, federation: Federation, site: Site, name: str
+) -> None:
+    """Tell those who wait in another run of a plan that this site takes no part in it."""
+    with contextlib.suppress(OSError, MessageRefusedError):
+        proposal = _latest(root, federation=federation)
+        if proposal is None or proposal.run == run or proposal.digest != plan.digest():
+            return
+        board = Board(root, federation=federation, run=proposal.run)
+        if board.read(NoticeKind.ACCEPTED, name) is None:
+            tell(board, NoticeKind.REFUSED, _CHARGED_BEFORE, site=site, name=name)
 
 
 def _place_of(site: Site, federation: Federation) -> int:
@@ -240,55 +283,6 @@ def _used(site: Site) -> UsedRounds:
     return UsedRounds(place)
 
 
-def _tell(board: Board, kind: NoticeKind, why: str, *, site: Site, name: str) -> None:
-    """Say once why this site takes no part, or no longer."""
-    with contextlib.suppress(OSError, MessageRefusedError):
-        if board.read(kind, name) is None:  # a member says one thing of each kind
-            board.post(kind, {"why": why}, sender=name, key=site.signer)
-
-
-@contextlib.contextmanager
-def _told_why(board: Board, *, site: Site, name: str) -> Iterator[None]:
-    """Tell the others what a proposal is refused for: its time, or the part that differs."""
-    try:
-        yield
-    except (PolicyError, ContractError) as refusal:
-        _tell(board, NoticeKind.REFUSED, str(refusal), site=site, name=name)
-        raise
-
-
-@contextlib.contextmanager
-def _told_that(board: Board, *, site: Site, name: str) -> Iterator[None]:
-    """Tell the others that this site takes no part, or no longer; nothing of its data or ledger."""
-    try:
-        yield
-    except ConfideError as failure:
-        kind, why = _in_public(failure)
-        _tell(board, kind, why, site=site, name=name)
-        raise
-
-
-def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
-    """Return what the others are told of a failure; no text of it but that of the round."""
-    match failure:
-        case BudgetExhaustedError():
-            told = "its budget does not allow the charge; nothing was charged."
-        case PolicyError():
-            told = "its policy or ledger does not allow the charge; nothing was charged."
-        case ContractError() | UnsupportedError():
-            told = "its files do not fit the plan; nothing was charged."
-        case RoundAbortedError():
-            return NoticeKind.ENDED, f"{failure} Nothing was charged."
-        case ReleaseFailedError():
-            return (
-                NoticeKind.ENDED,
-                "something failed after its rows were read; its charge stays.",
-            )
-        case _:
-            return NoticeKind.ENDED, f"{type(failure).__name__} at this site."
-    return NoticeKind.REFUSED, told
-
-
 def _released(
     site: Site,
     plan: Plan,
@@ -296,13 +290,13 @@ def _released(
     among: SiteRound,
     run: str,
     analyst: str,
+    again: bool,
+    stored: bool,
     progress: Callable[[str], None],
 ) -> Release:
     from confide.report.rehearsal import rehearse
 
-    require_checked(
-        site.declared, stored=has_answer(plan, ledger=site.ledger, analyst=analyst, request_key=run)
-    )
+    require_checked(site.declared, stored=stored)
     outlines = site.declared.outlines(plan)
     with Snapshot(state=site.engine().state, folder=site.folder) as snapshot:
         gate = SiteGate(
@@ -313,16 +307,17 @@ def _released(
             rehearse=rehearse,
         )
         try:
-            stored = gate.take_part(
+            taken = gate.take_part(
                 plan,
                 among=among,
                 analyst=analyst,
                 request_key=run,
+                again=again,
                 progress=snapshot.watched(progress),
             )
         except BudgetExhaustedError as refusal:
             raise told_in_epsilon(refusal, plan=plan) from None
-        return certified_here(site, stored, snapshot=snapshot, outlines=outlines)
+        return certified_here(site, taken, snapshot=snapshot, outlines=outlines)
 
 
 def _saved(

@@ -37,8 +37,9 @@ class RunStatus:
         digest: Of the plan that is proposed.
         at: When it was proposed.
         until: Until when sites may begin to take part.
-        came_to: "proposed", "added" or "aborted".
-        why: Why it was aborted.
+        came_to: "proposed", "added" or "aborted"; "nobody's word" where the coordinator said two
+            things.
+        why: Why it was aborted, or what is wrong with the coordinator's words.
         sites: What each site said.
     """
 
@@ -85,15 +86,19 @@ def status(*, federation: Path, folder: Path) -> FederationStatus:
 def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStatus:
     board = Board(folder, federation=federation, run=proposal.run)
     name = federation.coordinator.name
-    aborted, added = board.read(NoticeKind.ABORTED, name), board.read(NoticeKind.ADDED, name)
-    came_to = "aborted" if aborted else "added" if added else "proposed"
+    try:
+        aborted, added = board.read(NoticeKind.ABORTED, name), board.read(NoticeKind.ADDED, name)
+        came_to = "aborted" if aborted else "added" if added else "proposed"
+        why = str(aborted.get("why", ""))[:500] if isinstance(aborted, dict) else ""
+    except MessageRefusedError as error:
+        came_to, why = "nobody's word", str(error)
     return RunStatus(
         run=proposal.run,
         digest=proposal.digest,
         at=f"{proposal.at:%Y-%m-%d %H:%M}",
         until=f"{proposal.until:%Y-%m-%d %H:%M}",
         came_to=came_to,
-        why=str(aborted.get("why", ""))[:500] if aborted else "",
+        why=why,
         sites=tuple(_site(board, site.name) for site in federation.sites),
     )
 

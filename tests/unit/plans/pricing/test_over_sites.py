@@ -145,6 +145,25 @@ def test_sums_that_may_pass_63_bits_are_refused(tmp_path):
         read_study(tmp_path / "large" / "study.yaml").plan_over(members())
 
 
+@pytest.mark.parametrize(("cap", "is_refused"), [("", True), ("population-at-most: 1000\n", False)])
+def test_sums_over_sites_are_of_as_many_people_as_the_cap_allows(cap, is_refused, tmp_path):
+    dataset = DATASET.replace("tables:", f"{cap}tables:").replace(
+        "upper: 100,", "upper: 400000000,"
+    )
+    study = (
+        "study: {id: one}\nspend: {at-most: {epsilon: 1}}\nstatistics:\n"
+        "  - {id: s, kind: sum, table: patients, column: age}\n"
+    )
+    write_hospital(tmp_path / "large", rows=None, dataset=dataset, study=study)
+    declared = read_study(tmp_path / "large" / "study.yaml")
+    declared.plan()  # at one site they fit
+    if is_refused:
+        with pytest.raises(ContractError, match="over sites may pass 63 bits"):
+            declared.plan_over(members())
+    else:
+        require_sound(declared.plan_over(members()))
+
+
 def test_federation_yaml_is_read_as_it_is_written(tmp_path):
     for found in (members(), members(sites=9, drops=2, colluders=2, per_person=3)):
         path = tmp_path / "federation.yaml"

@@ -1,5 +1,6 @@
 """Noise in parts as sites add it: its law, exactly and by draws."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -56,6 +57,15 @@ def test_noise_that_is_bought_keeps_its_charge_and_wastes_nothing(nano, per_pers
     assert rho * (1 - Fraction(1, 10**6)) <= noise.rho(MOVED) <= rho
     assert noise.is_of(federation)
     assert noise.grid % 2 == 1
+
+
+@pytest.mark.parametrize("nano", [1_000, 5_000_000])
+@pytest.mark.parametrize("moved", [10**6, 10**9, 10**12])
+def test_what_parts_lack_to_one_law_is_paid_for_however_far_a_person_moves_a_sum(moved, nano):
+    rho, federation = Fraction(nano, 10**9), members(sites=5, drops=1, per_person=3)
+    far = replace(MOVED, l1=moved, l2_squared=moved**2, linf=moved)
+    noise = SharedNoise.bought(rho, sensitivity=far, federation=federation)
+    assert rho * (1 - Fraction(1, 10**6)) <= noise.rho(far) <= rho
 
 
 @pytest.mark.parametrize("grid", [1, 3, 5, 7])

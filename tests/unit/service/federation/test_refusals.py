@@ -12,18 +12,21 @@ from confide.errors import (
     PolicyError,
     ReleaseFailedError,
     RoundAbortedError,
+    VerificationError,
 )
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs import coordinate
 from confide.jobs.federated.runs.coordinate import Coordinator
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.secure_sum.envelope import Leg
+from confide.plans.sites.shared_noise import SharedNoise
 from confide.release.over_sites import site_gate
+from confide.service.federation import serve
 from confide.service.federation.serve import own_plan
 from confide.service.federation.status import status
 from confide.service.opening import open_site, open_study
 from confide.service.releasing.release import release
-from federated_sites import COUNT, Sites, changed
+from federated_sites import COUNT, Sites, changed, smaller
 
 
 @pytest.fixture
@@ -262,3 +265,23 @@ def test_what_a_source_lacks_is_told_to_nobody_else(sites):
     assert "site-1 refused: its files do not fit the plan" in str(made.hub)
     assert "zq7canary" not in str(made.hub)
     assert untouched(sites)
+
+
+def test_a_failure_that_nobody_foresaw_is_told_in_constant_words(sites, monkeypatch):
+    def fail(site, *_, **__):
+        raise VerificationError("zq7canary")
+
+    monkeypatch.setattr(serve, "_released", fail)
+    made = sites.together(seconds=20)
+    assert isinstance(made.site_1, VerificationError)
+    (run,) = status(federation=sites.file, folder=sites.shared).runs
+    assert {each.said for each in run.sites} == {"ended"}
+    assert {each.why for each in run.sites} == {"something failed at this site."}
+
+
+def test_a_plan_that_loses_more_than_it_charges_is_not_shown_for_approval(sites, monkeypatch):
+    bought = SharedNoise.bought.__func__
+    little = classmethod(lambda cls, rho, **of: smaller(bought(cls, rho, **of)))
+    monkeypatch.setattr(SharedNoise, "bought", little)
+    with pytest.raises(ContractError, match="charges less than it loses"):
+        sites.digest()

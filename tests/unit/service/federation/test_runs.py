@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from confide.errors import ContractError
 from confide.release.gate import asked_of
 from confide.release.noisy import read_payload
+from confide.release.over_sites import site_gate
 from confide.release.verify.verify import read_certificate, verify
 from confide.rows.engine import exact_vector
 from confide.service.opening import open_study
@@ -123,18 +125,31 @@ def test_one_of_four_sites_may_be_missing_and_is_not_charged(tmp_path):
     assert form["federation"]["added"] == list(made.hub.added)
 
 
-def test_a_house_rule_that_withholds_noisy_numbers_holds_over_sites(tmp_path):
-    sites = Sites(tmp_path, study=COUNT + "small-cells: cms\n")
+def test_a_house_rule_that_publishes_noisy_numbers_holds_over_sites(tmp_path):
+    sites = Sites(tmp_path, study=COUNT + "small-cells: {rule: cms, noisy: published}\n")
     made = sites.together()
     assert sorted(made.hub.certificates) == sites.names
-    assert not (tmp_path / "out" / "noisy.json").exists()
-    digests = {
-        json.loads((tmp_path / f"out-{name}" / "certificate.json").read_text())["accounting"][
-            "payload-sha256"
-        ]
-        for name in sites.names
-    }
-    assert len(digests) == 1
+    assert (tmp_path / "out" / "noisy.json").exists()
+
+
+def test_a_house_rule_that_withholds_noisy_numbers_is_refused_over_sites(tmp_path):
+    sites = Sites(tmp_path, study=COUNT + "small-cells: cms\n")
+    made = sites.together(
+        seconds=1, site_0=lambda: sites.serve("site-0", approve="0" * 64, seconds=1)
+    )
+    for each in (made.hub, made.site_0, made.site_1):
+        assert isinstance(each, ContractError)
+        assert "no house rule can withhold" in str(each)
+    assert [sites.entries(name) for name in sites.names] == [[], [], []]
+    assert not list(sites.shared.iterdir())
+
+
+def test_the_gate_refuses_a_house_rule_that_withholds_before_any_charge(tmp_path, monkeypatch):
+    sites = Sites(tmp_path, study=COUNT + "small-cells: {rule: cms, noisy: published}\n")
+    monkeypatch.setattr(site_gate, "shows_noisy", lambda _: False)
+    made = sites.together(seconds=20)
+    assert "no house rule can withhold" in str(made.site_0)
+    assert [sites.entries(name) for name in sites.names] == [[], [], []]
 
 
 def test_sites_whose_ledgers_are_mixed_take_part_and_verify(tmp_path):

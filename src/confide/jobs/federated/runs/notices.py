@@ -16,14 +16,17 @@ import os
 import re
 from pathlib import Path
 
-from confide.errors import ConfideError, ContractError, MessageRefusedError, NotAFileError
+from confide.errors import ConfideError, ContractError, MessageRefusedError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.sites.federation import Federation
 from confide.regular_file import create_bytes, folder_of_others, read_beside, sync_folder
 from confide.release.site.keys import SigningKey, is_signed_by
 
 LONGEST_NOTICE = 1 << 28
-"""Bytes of one notice."""
+"""Bytes of a notice that holds a plan, a sum or a certificate."""
+
+LONGEST_REASON = 1 << 20
+"""Bytes of any other notice; what is longer is nobody's word, and is not read."""
 
 _DOMAIN = b"confide notice 1\n"
 _RUN = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -46,6 +49,12 @@ class NoticeKind(enum.Enum):
     """The coordinator: the sum over sites."""
     CERTIFIED = "certified"
     """A site: its certificate."""
+
+    @property
+    def longest(self) -> int:
+        """Bytes that a notice of this kind may have: they are read before its signature is."""
+        large = self in {NoticeKind.PROPOSED, NoticeKind.ADDED, NoticeKind.CERTIFIED}
+        return LONGEST_NOTICE if large else LONGEST_REASON
 
 
 class Board:
@@ -132,10 +141,10 @@ class Board:
                     named = form.fullmatch(name)
                     if named is None:
                         continue
-                    content = read_beside(name, folder=folder, largest=LONGEST_NOTICE)
-                    if hashlib.sha256(content).hexdigest() == named[1]:
+                    content = _read_if_fits(name, folder=folder, largest=kind.longest)
+                    if content is not None and hashlib.sha256(content).hexdigest() == named[1]:
                         found.append(content)
-        except (OSError, NotAFileError):  # not there yet, or no folder
+        except OSError:  # not there yet, or no folder
             return found
         return found
 
@@ -158,3 +167,11 @@ class Board:
             "body": hashlib.sha256(canonical_bytes(body)).hexdigest(),
         }
         return _DOMAIN + canonical_bytes(about)
+
+
+def _read_if_fits(name: str, *, folder: int, largest: int) -> bytes | None:
+    """Return the content of a file; None of what is none or too long, which hides no other."""
+    try:
+        return read_beside(name, folder=folder, largest=largest)
+    except OSError:  # NotAFileError as well
+        return None

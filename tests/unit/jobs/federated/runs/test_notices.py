@@ -7,6 +7,7 @@ from confide.jobs.federated.runs.notices import Board, NoticeKind
 from federations import Hospitals
 
 RUN = "a" * 64
+LARGE = {NoticeKind.PROPOSED, NoticeKind.ADDED, NoticeKind.CERTIFIED}
 
 
 @pytest.fixture
@@ -104,3 +105,32 @@ def test_links_are_followed_by_nobody(hospitals, tmp_path):
 def test_a_run_has_64_digits(hospitals, tmp_path):
     with pytest.raises(ContractError, match="64 hexadecimal digits"):
         board(hospitals, tmp_path, run="../" + "a" * 61)
+
+
+@pytest.mark.parametrize(
+    ("kind", "longest"), [(kind, 2**20) for kind in NoticeKind if kind not in LARGE]
+)
+def test_a_longer_notice_than_a_reason_is_not_read(kind, longest, hospitals, tmp_path):
+    post(hospitals, tmp_path, kind=kind, body={"why": "x" * longest})
+    assert board(hospitals, tmp_path).read(kind, "site-1") is None
+    short = {"why": "x" * (longest // 2)}
+    post(hospitals, tmp_path, kind=kind, body=short)
+    assert board(hospitals, tmp_path).read(kind, "site-1") == short
+
+
+@pytest.mark.parametrize("kind", sorted(LARGE, key=lambda kind: kind.value))
+def test_plans_sums_and_certificates_may_be_longer(kind, hospitals, tmp_path):
+    post(hospitals, tmp_path, kind=kind, body={"why": "x" * 2**20})
+    assert board(hospitals, tmp_path).read(kind, "site-1") is not None
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_what_cannot_be_read_hides_no_other_notice(is_link, hospitals, tmp_path):
+    post(hospitals, tmp_path)
+    first = tmp_path / f"run-{RUN}" / "site-1" / f"ended.{'0' * 64}.json"
+    if is_link:
+        first.symlink_to(tmp_path / "nowhere")
+    else:
+        with first.open("wb") as file:
+            file.truncate(2**28 + 1)
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") == {"why": "cut off"}

@@ -1,0 +1,127 @@
+"""What a site is charged a second time: nothing that its own operator did not ask for."""
+
+import getpass
+
+import pytest
+
+from confide.errors import ContractError, ReleaseFailedError, RoundAbortedError
+from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
+from confide.jobs.federated.secure_sum.envelope import Leg
+from confide.service.federation import serve
+from confide.service.federation.status import status
+from federated_sites import COUNT, Sites
+
+
+@pytest.fixture
+def sites(tmp_path):
+    """Sites of which each was charged for one run, and certified it."""
+    sites = Sites(tmp_path)
+    sites.first = sites.together()
+    sites.nano = sites.plan().amount.nano
+    return sites
+
+
+def every_site(sites, **how):
+    """All members once more, in a run that the coordinator picks."""
+    work = {
+        name.replace("-", "_"): lambda name=name: sites.serve(
+            name, out=sites.root / f"again-{name}", seconds=20, **how
+        )
+        for name in sites.names
+    }
+    hub = lambda: sites.run(out="again", again=True, seconds=20)  # noqa: E731
+    return sites.together(serving=[], hub=hub, **work)
+
+
+def spent(sites):
+    """What each site was charged, in what the plan costs."""
+    return [sites.spent(name) / sites.nano for name in sites.names]
+
+
+def propose(sites):
+    """A run that the coordinator picks, and to which nobody came."""
+    with pytest.raises(RoundAbortedError):
+        sites.run(out="other", again=True, seconds=0.1)
+    run = status(federation=sites.file, folder=sites.shared).runs[0].run
+    for path in (sites.shared / f"run-{run}" / "hub").glob("aborted.*"):
+        path.unlink()
+    return run
+
+
+def test_the_same_command_is_delivered_again_whatever_the_coordinator_proposes(sites):
+    run = propose(sites)
+    made = sites.serve("site-0", out=sites.root / "again", seconds=1)
+    assert not made.charged
+    assert made.run == sites.first.hub.run
+    assert spent(sites) == [1, 1, 1]
+    runs = status(federation=sites.file, folder=sites.shared).runs
+    told = {each.run: each.sites[0] for each in runs}
+    assert told[run].said == "refused"
+    assert "no other run" in told[run].why
+    assert told[sites.first.hub.run].said == "certified"
+
+
+def test_another_run_is_charged_where_each_operator_asks_for_it(sites):
+    made = every_site(sites, again=True)
+    assert made.hub.missing == {}
+    assert made.site_0.charged
+    assert spent(sites) == [2, 2, 2]
+    assert not sites.serve("site-0", again=True, out=sites.root / "again-site-0").charged
+
+
+def test_a_charge_that_came_to_nothing_is_not_made_again_unasked(tmp_path, monkeypatch):
+    sites = Sites(tmp_path)
+    sites.nano = sites.plan().amount.nano
+    put = FolderCarrier.put
+
+    def cut_off(self, wire, *, leg, to):
+        if self._member == "site-2" and leg is Leg.MASKED:
+            raise OSError(28, "No space left on device")
+        put(self, wire, leg=leg, to=to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderCarrier, "put", cut_off)
+        made = sites.together(seconds=20)
+    assert isinstance(made.site_0, ReleaseFailedError)
+    made = every_site(sites)
+    assert "was charged before" in str(made.site_0)
+    assert "serve-site --again" in made.site_0.hint
+    assert "asked for no other run" in str(made.hub)
+    assert spent(sites) == [1, 1, 1]
+
+
+def test_a_period_that_is_published_is_not_charged_under_another_plan_unasked(tmp_path):
+    study = COUNT.replace("purpose: test}", "purpose: test, period: 2026-01}")
+    sites = Sites(tmp_path, study=study)
+    sites.nano = sites.plan().amount.nano
+    made = sites.together()
+    assert made.hub.missing == {}
+    for name in ("hub", *sites.names):
+        path = sites.study(name)
+        path.write_text(path.read_text().replace("within: 20", "within: 25"))
+    made = every_site(sites)
+    assert isinstance(made.site_0, ContractError)
+    assert "has published 2026-01 already" in str(made.site_0)
+    assert spent(sites) == [1, 1, 1]
+
+
+def test_of_two_at_one_moment_the_gate_takes_one(sites, monkeypatch):
+    monkeypatch.setattr(serve, "refuse_again", _nothing)
+    monkeypatch.setattr(serve, "answered_request", _nothing)
+    made = every_site(sites)
+    assert isinstance(made.site_0, ContractError)
+    assert "is published already" in str(made.site_0)
+    assert spent(sites) == [1, 1, 1]
+    assert sites.entries("site-0")[-1][0] == "cancelled"
+
+
+def test_whoever_asks_is_delivered_what_the_site_has(sites, monkeypatch):
+    monkeypatch.setattr(getpass, "getuser", lambda: "somebody-else")
+    made = sites.serve("site-1", out=sites.root / "again", seconds=1)
+    assert not made.charged
+    assert made.id == sites.first.site_1.id
+    assert spent(sites) == [1, 1, 1]
+
+
+def _nothing(*_, **__):
+    """In place of what a service asks before the gate does."""
