@@ -45,7 +45,9 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
         say(f"Target: {seen.target}. Each column is measured with it, and pairs of them as well.")
     for each in seen.together:
         say(f"Measured together: {', '.join(each)}.")
-    say(f"At most {seen.pairs} pairs are chosen privately and measured.")
+    pairs = "One pair is" if seen.pairs == 1 else f"At most {seen.pairs} pairs are"
+    again = "; if none is worth its noise, each column is counted with the target once more"
+    say(f"{pairs} chosen privately and measured{again if seen.target else ''}.")
     drawn = [
         (
             each.name,

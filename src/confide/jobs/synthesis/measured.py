@@ -91,11 +91,18 @@ class MeasuredMarginals:
 
     @property
     def wanted(self) -> tuple[Clique, ...]:
-        """Tables that are measured last: those required, and those chosen, with the target."""
+        """Tables that are measured last: those required, and those chosen, with the target.
+
+        Where no pair was worth its noise each feature is counted with the target once more, so that
+        nothing is charged for nothing.
+        """
         target = self.spec.place_of_target
         more = () if target is None else (target,)
         chosen = (tuple(sorted((*pair, *more))) for pair in self.chosen)
-        return tuple(dict.fromkeys((*self.spec.required, *chosen)))
+        found = tuple(dict.fromkeys((*self.spec.required, *chosen)))
+        if found or target is None:
+            return found
+        return tuple(tuple(sorted((v, target))) for v in self.spec.features)
 
     @property
     def cliques(self) -> tuple[Clique, ...]:

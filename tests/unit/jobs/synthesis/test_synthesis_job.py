@@ -90,6 +90,29 @@ def test_tables_that_have_to_be_there_take_rounds_away():
     assert len(found["tables"]) == 3
 
 
+def test_where_no_pair_is_worth_its_noise_each_feature_is_counted_with_the_target_once_more():
+    spec = job(target="died", rho=Fraction(1, 10**4))
+    rows = records(spec, levels(people()))
+    known = next(
+        found
+        for seed in range(200)
+        if not (
+            found := read_measured(
+                measured(spec, dataset(), rows, entropy=SeededEntropy(seed))[MEASURED],
+                spec=spec,
+                adjacency=Adjacency.ADD_REMOVE,
+            )
+        ).chosen
+    )
+    pairs = [(v, 4) for v in range(4)]
+    assert [each.variables for each in known.tables] == pairs
+    assert [each.variables for each in known.with_target] == pairs
+    four = spec.noise(spec.shares.tables, tables=4, adjacency=Adjacency.ADD_REMOVE)
+    assert known.variance_of_tables == four.sigma_squared
+    twice = [each for each in known.marginals() if each.variables == (0, 4)]
+    assert len(twice) == 2
+
+
 def test_two_columns_leave_nothing_to_choose():
     assert "choice" not in events(job(names=("sex", "died")))
     assert "choice" not in events(job(names=("sex", "died"), target="died"))
