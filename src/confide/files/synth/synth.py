@@ -156,7 +156,8 @@ def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
     if not table:
         raise ContractError(
             "The synthesis does not say whose rows it is about.",
-            hint=f"Write table: {dataset.tables[0].name}.",
+            hint=f"Write table: {dataset.tables[0].name} in synth.yaml; confide synth start takes "
+            "it as --table.",
         )
     dataset.table(table)
     sections = file.columns if isinstance(file.columns, dict) else {}

@@ -28,6 +28,10 @@ class Analysis(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at; they have to be measured together."""
 
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """Values of columns that it names; they have to be known."""
+
     def of(self, table: Values) -> Estimated:
         """Return estimates with variances."""
 
@@ -48,6 +52,11 @@ class MeanIn:
     def columns(self) -> tuple[str, ...]:
         """All that it looks at."""
         return (self.column, *self.where)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """The values that it names, each with its column."""
+        return tuple(self.where.items())
 
     def of(self, table: Values) -> Estimated:
         """Return the mean and its variance."""
@@ -75,6 +84,11 @@ class ShareIn:
     def columns(self) -> tuple[str, ...]:
         """All that it looks at."""
         return (self.column, *self.where)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """The values that it names, each with its column."""
+        return ((self.column, self.value), *self.where.items())
 
     def of(self, table: Values) -> Estimated:
         """Return the share and its variance."""
@@ -104,6 +118,14 @@ class LogisticIn:
     def columns(self) -> tuple[str, ...]:
         """All that it looks at."""
         return (self.outcome, *self.terms)
+
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """The values that it names, each with its column."""
+        return (
+            (self.outcome, self.value),
+            *((name, label) for name, labels in self.labels.items() for label in labels),
+        )
 
     def of(self, table: Values) -> Estimated:
         """Return log odds ratios with their variances; rows that lack a value are left out."""
@@ -156,6 +178,11 @@ class SurvivalIn:
         """All that it looks at."""
         return (self.time, self.event, *self.where)
 
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """The values that it names, each with its column."""
+        return ((self.event, self.value), *self.where.items())
+
     def of(self, table: Values) -> Estimated:
         """Return shares with their variances; rows that lack a time or event are left out."""
         kept = _kept(table, where=self.where)
@@ -192,6 +219,11 @@ class AnalysisOf:
 
     columns: tuple[str, ...]
     analyse: Callable[[Values], Estimated]
+
+    @property
+    def named(self) -> Sequence[tuple[str, Any]]:
+        """None that is known of."""
+        return ()
 
     def of(self, table: Values) -> Estimated:
         """Return what it finds in the columns that it names, and in no other."""

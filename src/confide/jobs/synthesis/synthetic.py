@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confide.arrays import Ints
-from confide.errors import ConfideError, VerificationError
+from confide.errors import ConfideError, UnknownNameError, VerificationError
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate, combined
 from confide.jobs.synthesis.measured import MEASURED, read_measured
+from confide.jobs.synthesis.rules import innermost
 from confide.jobs.synthesis.spec import Synthesis
 from confide.jobs.synthesis.tables import ROWS_A_ROW, Synthetic, synthetic
 from confide.jobs.synthesis.values import Values, values_of_levels
@@ -19,6 +20,8 @@ from confide.plans.canonical import decode
 from confide.plans.simulation import Simulation
 from confide.release.jobs.job_answer import JobAnswer
 from confide.statistics import NAMES
+from confide.tables.relation import domain
+from confide.tables.schema import Kind
 
 TABLES = 20
 
@@ -93,7 +96,18 @@ class SyntheticData:
 
         Raises:
             ContractError: If its columns were not measured together.
+            UnknownNameError: If there is no such column, or no such label of one.
         """
+        reads = dict(zip(self.spec.columns, self.spec.reads.reads, strict=True))
+        for name in analysis.columns:
+            if name not in reads:
+                raise UnknownNameError("column", name, known=reads)
+        for name, value in analysis.named:
+            if name not in reads:
+                raise UnknownNameError("column", name, known=reads)
+            of = domain(innermost(reads[name]), dataset=self.answer.plan.dataset)
+            if of.kind is Kind.CATEGORY and value is not None and value not in of.keys:
+                raise UnknownNameError(f"label of {name!r}:", str(value), known=of.keys)
         return combined(
             self.all_refitted(tables=tables), analysis, cliques=self.cliques, level=level
         )

@@ -5,9 +5,11 @@
 
 from pathlib import Path
 
+from confide.errors import VerificationError
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
 from confide.jobs.synthesis.synthetic import TABLES, SyntheticData
+from confide.release.jobs.job_answer import JOB_PATH
 from confide.release.verify.verify_job import answer_in
 
 
@@ -44,4 +46,10 @@ def synthetic_in(folder: str | Path) -> SyntheticData:
         VerificationError: If it is none of a synthesis, or a file was changed.
         OSError: If a file cannot be read.
     """
-    return SyntheticData.of(answer_in(Path(folder)))
+    place = Path(folder)
+    if not (place / JOB_PATH).is_file():
+        raise VerificationError(
+            f"{str(folder)!r} holds no synthesis.",
+            hint="Name the folder that confide synth run --out left.",
+        )
+    return SyntheticData.of(answer_in(place))

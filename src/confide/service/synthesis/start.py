@@ -23,13 +23,14 @@ class StartedSynthesis:
 
 
 def start_synthesis(
-    dataset: Path, *, columns: str, target: str, rows: int, epsilon: str, out: Path
+    dataset: Path, *, columns: str, table: str, target: str, rows: int, epsilon: str, out: Path
 ) -> StartedSynthesis:
     """Write a synth.yaml; it is read once, so that what is left there can be planned.
 
     Args:
         dataset: A dataset.yaml.
         columns: Names between commas.
+        table: Whose rows; "" where there is one table.
         target: Column that is to be predicted; "" for general use.
         rows: Public planning number of rows.
         epsilon: What it costs.
@@ -45,6 +46,7 @@ def start_synthesis(
         {
             "synthesis": {"id": "synthesis"},
             "dataset": str(dataset.absolute()),
+            "table": table,
             "columns": list(names),
             "target": target,
             "rows": rows,
@@ -52,11 +54,12 @@ def start_synthesis(
         }
     )
     aim = f"target: {_quoted(target)}" if target else "# target: a column that is to be predicted"
+    about = f"table: {_quoted(table)}\n" if table else ""
     create_text(
         out,
         "synthesis: {id: synthesis, title: Synthetic table}\n"
         f"dataset: {_quoted(place)}\n"
-        f"columns: [{', '.join(map(_quoted, names))}]\n"
+        f"{about}columns: [{', '.join(map(_quoted, names))}]\n"
         f"{aim}\n"
         "# together: [[a, b, c]]         columns of one analysis\n"
         "# never: [{a: label, b: label}] what cannot be\n"

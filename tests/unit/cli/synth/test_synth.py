@@ -216,6 +216,16 @@ def test_start_writes_a_file_that_can_be_planned(tmp_path):
     found = confide("synth", "plan", out, "--json").json
     assert [each["name"] for each in found["columns"]] == ["age", "sex", "died"]
     assert found["target"] == "died"
+    two = json.loads((tmp_path / "dataset.yaml").read_text())
+    two["tables"]["more"] = {"columns": {"kind": {"categories": ["a", "b"]}}}
+    (tmp_path / "two.yaml").write_text(json.dumps(two))
+    more = tmp_path / "more.yaml"
+    refused = confide("synth", "start", tmp_path / "two.yaml", *words, "--out", more)
+    assert refused.code == 7
+    assert "--table" in refused.err
+    named = ("--table", "people")
+    assert confide("synth", "start", tmp_path / "two.yaml", *words, *named, "--out", more).code == 0
+    assert 'table: "people"\n' in more.read_text()
     strange = ("--columns", "age,sux", "--rows", "3000", "--out", tmp_path / "other.yaml")
     assert confide("synth", "start", tmp_path / "dataset.yaml", *strange).code == 7
     assert not (tmp_path / "other.yaml").exists()
@@ -257,6 +267,14 @@ def test_combine_reads_a_folder_and_refuses_one_that_was_changed(tmp_path):
     apart = product.MeanIn(column="age", where={"ward": "A", "stage": "I", "sex": "F"})
     with pytest.raises(ContractError, match="No measured table"):
         product.combine(out, apart, tables=5)
+    with pytest.raises(ContractError, match="Unknown column 'aeg'"):
+        product.combine(out, product.MeanIn(column="aeg"), tables=5)
+    with pytest.raises(ContractError, match="Unknown label of 'died': 'ja'"):
+        product.combine(out, product.ShareIn(column="died", value="ja"), tables=5)
+    with pytest.raises(ContractError, match="Unknown label of 'sex': 'W'"):
+        product.combine(out, product.MeanIn(column="age", where={"sex": "W"}), tables=5)
+    with pytest.raises(VerificationError, match="holds no synthesis"):
+        product.combine(tmp_path, own, tables=5)
     body = (out / "marginals.json").read_text()
     (out / "marginals.json").write_text(body.replace("1", "2"))
     with pytest.raises(VerificationError):
