@@ -81,8 +81,8 @@ def run_over_sites(
 ) -> JointRelease:
     """Propose a study, add, and save the release with the certificates of all sites.
 
-    A run that was proposed and whose sum was not begun, or is there already, goes on; any other is
-    ended, and another one proposed.
+    A run that was proposed and whose sum was not begun, or is there already, goes on: a sum that is
+    there is delivered again, at no charge.  Any other run is ended, and another one proposed.
 
     Args:
         study: A study.yaml, as every member has it; beside a dataset.yaml, whose data are not read.
@@ -157,7 +157,7 @@ def _proposal(
             continue
         before = _coordinator(plan, earlier, federation=federation, meeting=meeting, key=key)
         was_added = board.read(NoticeKind.ADDED, name) is not None
-        if was_added and (again or _is_kept(board, federation=federation)):
+        if was_added and again:
             continue
         may_begin = earlier.until > now and not before.carrier.has_said(Leg.KEYS)
         if was_added or (may_begin and not again):
@@ -170,12 +170,6 @@ def _proposal(
     board.post(NoticeKind.PROPOSED, made.body(), sender=name, key=key)
     progress("propose")
     return made
-
-
-def _is_kept(board: Board, *, federation: Federation) -> bool:
-    """Return whether all sites of a run have certified it, so that nothing of it is to come."""
-    said = board.read(NoticeKind.ADDED, federation.coordinator.name) or {"added": []}
-    return all(isinstance(_said(board, name), dict) for name in said["added"])
 
 
 def _coordinator(

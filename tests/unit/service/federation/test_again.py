@@ -61,6 +61,17 @@ def test_the_same_command_is_delivered_again_whatever_the_coordinator_proposes(s
     assert told[sites.first.hub.run].said == "certified"
 
 
+def test_the_coordinators_same_command_delivers_the_same_sum_and_proposes_nothing(sites):
+    made = sites.run(out="once-more", seconds=1)
+    assert made.run == sites.first.hub.run
+    assert made.missing == {}
+    name = "noisy.json"
+    first, second = (each.folder / name for each in (sites.first.hub, made))
+    assert first.read_bytes() == second.read_bytes()
+    assert len(status(federation=sites.file, folder=sites.shared).runs) == 1
+    assert spent(sites) == [1, 1, 1]
+
+
 def test_another_run_is_charged_where_each_operator_asks_for_it(sites):
     made = every_site(sites, again=True)
     assert made.hub.missing == {}
