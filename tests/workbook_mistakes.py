@@ -175,7 +175,7 @@ _MADE = (
         made=_column("weight", lambda i, _: f"{50 + i},5" if i % 3 == 0 else 50 + i + 0.5),
         what="decimal comma",
         cells=20,
-        fix='decimal: ","',
+        fix='dialect: {decimal: ","}',
     ),
     Mistake(
         name="unit in the cell",

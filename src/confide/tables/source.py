@@ -29,6 +29,11 @@ class SourceKind(enum.Enum):
         """Whether its files are those of another program, of which text is written to be read."""
         return self in _EXPORTED
 
+    @property
+    def stores_numbers(self) -> bool:
+        """Whether numbers are stored as such, and written with whatever decimal is declared."""
+        return self in _EXPORTED - {SourceKind.FHIR}
+
 
 _EXPORTED = frozenset(
     {SourceKind.EXCEL, SourceKind.STATA, SourceKind.SPSS, SourceKind.SAS, SourceKind.FHIR}
