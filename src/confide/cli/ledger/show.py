@@ -70,12 +70,22 @@ def _entry_row(each: "LedgerEntry", *, named: bool) -> tuple[str, ...]:
     return (
         str(each.number),
         each.at[:16].replace("T", " "),
-        each.analyst[:12],
-        each.study[:20],
-        *((each.request[:12] if each.named else "",) if named else ()),
+        _short(each.analyst, most=12),
+        _short(each.study, most=20),
+        *((_short(_told(each.request), most=12) if each.named else "",) if named else ()),
         _cost(each),
         each.state,
     )
+
+
+def _told(request: str) -> str:
+    """Return the key of a request; those of parts of a job are "3, part 2"."""
+    return request.replace("\N{SYMBOL FOR UNIT SEPARATOR}", ", part ")
+
+
+def _short(text: str, *, most: int) -> str:
+    """Return a text, cut with a sign of it."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _cost(each: "LedgerEntry") -> str:

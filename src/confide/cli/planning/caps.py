@@ -1,6 +1,6 @@
 """The caps that a plan falls under, for people: limit, spent, this, free after."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 
 def show_caps(seen: "Preview") -> None:
     """Print the caps that the ledger keeps, and those up to which each patient is in."""
-    if seen.caps:
+    show_caps_of_all(seen.caps, epsilon_delta=seen.epsilon_delta)
+    show_left_out(seen)
+
+
+def show_caps_of_all(caps: "Sequence[PlanCap]", *, epsilon_delta: str | None) -> None:
+    """Print the caps that the ledger keeps; nothing where there is none."""
+    if caps:
         table(
             ("cap", "limit", "spent", "this", "free after"),
-            [_cap_row(cap) for cap in seen.caps],
-            title=f"Budget{at_delta(seen.epsilon_delta)}",
+            [_cap_row(cap) for cap in caps],
+            title=f"Budget{at_delta(epsilon_delta)}",
             right=(1, 2, 3, 4),
         )
-    show_left_out(seen)
 
 
 def left_text(amount: str) -> str:

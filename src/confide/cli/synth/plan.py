@@ -32,12 +32,17 @@ def plan_synth(
     elif seen.begun:
         output.note("It was begun, and is charged: running it goes on where it was stopped.")
     elif not seen.fits:
-        output.note("It does not fit: a cap would be passed.")
+        output.note(
+            "It does not fit: a cap would be passed. The table of budgets says what is free; write "
+            "so much under spend."
+        )
         raise typer.Exit(OVER_CAP)
 
 
 def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     """Print the plan of a synthesis for people."""
+    from confide.cli.planning.caps import show_caps_of_all
+
     say(f"{seen.title or seen.study}  ({seen.dataset})", style="bold")
     body = [(each.name, f"{each.levels:,}", each.read) for each in seen.columns]
     table(("column", "levels", "read as"), body, title="Columns", right=(1,))
@@ -65,9 +70,7 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
         "measured. What the model leaves out comes on top."
     )
     say(f"{seen.tables} tables carry the uncertainty of noise and sampling; they cost nothing.")
-    for cap in seen.caps:
-        after = "no cap" if cap.free_after is None else f"{cap.free_after} free after"
-        say(f"  {cap.cap}: {cap.letter} = {cap.this} of {cap.limit or '–'}, {after}")
+    show_caps_of_all(seen.caps, epsilon_delta=seen.epsilon_delta)
     say(f"All together: {seen.loss.text}.", style="bold")
     for sentence in seen.loss.odds:
         say(f"  {sentence}")

@@ -133,7 +133,7 @@ def _unchecked(
     if (folder / SYNTHETIC).exists():
         beside.append("the synthetic tables and their model (confide.combine makes them anew)")
     if beside:
-        yield f"Not checked: {', '.join(beside)}. Where they differ, the tables count."
+        yield f"Not checked: {', '.join(beside)}. Where they differ, what was checked counts."
 
 
 def _asked(certificate: Any, trusted: Trusted) -> Iterator[Check]:

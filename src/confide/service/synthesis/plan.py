@@ -16,7 +16,7 @@ from confide.release.approval import analyst_of
 from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
 from confide.service.opening import initialise
-from confide.service.planning.caps import PlanCap, plan_caps
+from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.releasing.jobs import planned
 from confide.service.site import Site
@@ -83,6 +83,7 @@ class SynthesisPreview:
         error_of_pairs: The same of a pair that is measured.
         noise: What is drawn.
         caps: What it takes of each.
+        epsilon_delta: The δ of every ε beside an amount in ρ; None where amounts are in ε.
         fits: Whether every cap allows it.
         begun: Whether it was charged, so that it costs nothing to run it, or to go on.
         released: Whether it was run to its end.
@@ -104,6 +105,7 @@ class SynthesisPreview:
     error_of_pairs: float
     noise: tuple[PlannedNoise, ...]
     caps: tuple[PlanCap, ...]
+    epsilon_delta: str | None
     fits: bool
     begun: bool
     released: bool
@@ -168,6 +170,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         error_of_pairs=two,
         noise=_noise(plan, job=job),
         caps=caps,
+        epsilon_delta=delta_beside(plan.dataset),
         fits=all(cap.fits for cap in caps),
         begun=begun,
         released=done,

@@ -39,8 +39,14 @@ def test_a_synthesis_costs_what_it_was_planned_at_and_verifies(tmp_path, measure
     assert (checked.code, checked.json["holds"], checked.json["rebuilt"]) == (0, True, True)
     again = confide("synth", "plan", file, "--json").json
     assert again["released"]
+    shown = confide("ledger", "show", tmp_path / "dataset.yaml").out
+    assert ", part 2" in shown
+    assert "\N{SYMBOL FOR UNIT SEPARATOR}" not in shown
     over = clinic(tmp_path, measure=measure, lifetime="1", rows="3001")
-    assert confide("synth", "plan", over).code == 5
+    refused = confide("synth", "plan", over)
+    assert refused.code == 5
+    assert "free after" in refused.out
+    assert "what is free" in refused.err
     assert confide("synth", "run", over, "--out", tmp_path / "more").code == 5
     assert not (tmp_path / "more").exists()
 
