@@ -67,6 +67,8 @@ def test_names_that_are_no_keys_are_kept_as_labels(tmp_path):
     rows = [["Ward 7"], ["Pat-Nr.", "Body weight [kg]", "2nd visit", "body_weight_kg", "no"], [1]]
     path.write_bytes(workbook({"Data": rows, "Legend": []}))
     assert "several sheets" in confide("describe", "--model", "excel", "--source", path).err
+    title = confide("describe", "--model", "excel", "--source", path, "--sheet", "Data")
+    assert "No names of columns stand in row 1: say where, as in --header 3." in title.err
     text = drafted("excel", path, "--sheet", "Data", "--header", 2)
     assert 'sheet: {name: "Data", header: 2}' in text
     assert 'id: "Pat-Nr."' in text

@@ -44,7 +44,12 @@ def describe(  # noqa: PLR0913 - one for each option
     )
     output = Output(json=as_json, quiet=quiet)
     output.result("describe", made, show=lambda: write(made.dataset))
-    output.note("Save it as dataset.yaml, correct it, and set the caps of your policy.")
+    output.note(
+        "Save it as dataset.yaml in this folder, as its path begins here; correct it, and set the "
+        "caps of your policy."
+    )
+    if model is Model.EXCEL and "columns: {}" in made.dataset:
+        output.note(f"No names of columns stand in row {header}: say where, as in --header 3.")
 
 
 def _day(name: str, text: str) -> dt.date:
