@@ -15,7 +15,7 @@ _NAMED = 3
 _NOISE = {Measure.PURE: "Laplace", Measure.ZCDP: "Gaussian"}
 _REASONS = {
     Because.RELEASED: ", with which it was released: the other would be another charge",
-    Because.FITS: ": it fits under what is left and the ceiling of its tier, the other does not",
+    Because.FITS: ": it fits under what is left{ceiling}, the other does not",
     Because.ASKED: ", with which approval was asked for: the other would be another request",
     Because.PLANNED: ", with which the policy plans this release",
 }
@@ -49,7 +49,8 @@ def told_road(study: DeclaredStudy, chosen: Chosen) -> ToldRoad | None:
     taken, other = chosen.taken, chosen.other
     noise, fits = _noise(taken.plan), _times(taken.fits)
     if other is not None and chosen.because is not Because.BETTER:
-        text = f"{_which(taken.plan)}{_REASONS[chosen.because]}"
+        ceiling = " and the ceiling of its tier" if taken.plan.study.tier else ""
+        text = f"{_which(taken.plan)}{_REASONS[chosen.because].format(ceiling=ceiling)}"
         if chosen.because is not Because.RELEASED:
             text += f"; with {_noise(other.plan)} noise, {_compared(1 / chosen.error)}"
         error = f"{1 / chosen.error:.3g}"
