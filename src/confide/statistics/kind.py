@@ -91,6 +91,8 @@ class Kind:
         fit: Parts of the sentences on what it may be used for.
         unfit: Parts of those on what it may not.
         figure: Where the function stands that draws it: "module:function" of a subject.
+        figure_tells: Whether the figure writes its numbers with their intervals, so that the table
+            stands in an appendix.
         subtitle: The same of one that says what its intervals are; "" for the usual words.
         evaluation: The same of one that draws how a model does on those held out; "" of others.
         card: The same of one that fills a model's card; "" of what predicts nothing.
@@ -122,6 +124,7 @@ class Kind:
     unfit: Parts = no_parts
     figure: str
     audit: str
+    figure_tells: bool = False
     subtitle: str = ""
     evaluation: str = ""
     card: str = ""

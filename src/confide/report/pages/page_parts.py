@@ -122,7 +122,7 @@ def table_part(
     if not cells:
         return Html()
     table = table_layout(release, statistic, words=words)
-    if len(table.rows) > MOST_BODY_ROWS:
+    if _apart(statistic, table):
         said = words.say("page.table-appendix", rows=f"{len(table.rows):,}")
         return tag("p", tag("a", said, href=f"#{name}t"), class_="note")
     told = len(table.rows) == 1 and not table.notes and not any(cell.flags for cell in cells)
@@ -157,10 +157,10 @@ def long_tables_part(
     found = []
     for place, (title, statistic) in enumerate(asked, start=1):
         cells = cells_of(release.of(statistic))
-        if len(cells) <= MOST_BODY_ROWS:
+        if not cells:
             continue
         table = table_layout(release, statistic, words=words)
-        if len(table.rows) > MOST_BODY_ROWS:
+        if _apart(statistic, table):
             said = (statistic, cells)
             found.append(_table(said, table, name=f"s{place}", title=title, words=words))
     if not found:
@@ -171,6 +171,12 @@ def long_tables_part(
         found,
         aria_labelledby="tables",
     )
+
+
+def _apart(statistic: Statistic, table: Shown) -> bool:
+    """Return whether a table stands in the appendix: a long one, or one beside its own figure."""
+    written = kind_of(statistic).figure_tells and len(table.rows) > 1
+    return written or len(table.rows) > MOST_BODY_ROWS
 
 
 def caption_of(title: str, *, table: Shown, cells: Sequence[Cell], words: Words) -> str:

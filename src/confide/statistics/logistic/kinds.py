@@ -35,6 +35,7 @@ LOGISTIC = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
+    figure_tells=True,
     evaluation="confide.statistics.logistic.figures:held_out",
     card="confide.statistics.logistic.card:card",
     cited=_cited,
@@ -51,6 +52,7 @@ MULTINOMIAL = Kind(
     axis=quantity_axis("quantity.odds-ratio"),
     headline=partial(ratio_headline, of="odds"),
     figure="confide.drawing.charts.forest:ratios",
+    figure_tells=True,
     evaluation="confide.statistics.logistic.class_figures:classes_in_subgroups",
     audit="confide.statistics.logistic.audit:MULTINOMIAL",
 )

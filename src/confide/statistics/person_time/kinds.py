@@ -27,6 +27,7 @@ POISSON = Kind(
     axis=quantity_axis("quantity.rate-ratio"),
     headline=partial(ratio_headline, of="rate"),
     figure="confide.drawing.charts.forest:ratios",
+    figure_tells=True,
     evaluation="confide.statistics.person_time.figures:by_rate",
     audit="confide.statistics.person_time.audit:POISSON",
 )
@@ -40,6 +41,7 @@ HAZARD = Kind(
     axis=quantity_axis("quantity.hazard-ratio"),
     headline=partial(ratio_headline, of="hazard"),
     figure="confide.drawing.charts.forest:ratios",
+    figure_tells=True,
     evaluation="confide.statistics.person_time.figures:by_horizon",
     audit="confide.statistics.person_time.audit:HAZARD",
 )

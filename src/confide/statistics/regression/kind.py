@@ -24,6 +24,7 @@ KIND = Kind(
     headline=coefficient_headline,
     assumes="assumes.equal-spread",
     figure="confide.drawing.charts.forest:coefficients",
+    figure_tells=True,
     evaluation="confide.statistics.regression.off_figure:off_in_subgroups",
     audit="confide.statistics.regression.audit:AUDITED",
 )

@@ -14,6 +14,7 @@ from confide.report.wording.bounds_told import told_once
 from confide.report.wording.section import section
 from confide.statistics.histogram.spec import Histogram
 from confide.statistics.key_selection.spec import KeySelection
+from confide.statistics.registry import kind_of
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -154,11 +155,21 @@ def test_a_table_of_more_rows_than_a_question_holds_stands_in_the_appendix(html)
     question = html[html.index(">Patients by ward</bdi></h2>") :]
     said = "The table of 53 rows stands in the appendix."  # nine withheld cells are one row
     (place,) = re.findall(rf'<a href="#(s\d+t)">{said}</a>', question)
-    appendix = html.index(">Long tables<")
+    appendix = html.index(">Tables<")
     assert appendix > html.index(">The guarantee<")
     assert html.index(f'id="{place}"') > appendix
     short = html[html.index('id="s2"') :]
     assert short.index('id="s2t"') < short.index('id="s3"')
+
+
+def test_below_a_forest_plot_that_writes_its_numbers_stands_no_table(html, release):
+    places = {each.id: f"s{place}" for place, each in enumerate(release.plan.statistics, start=1)}
+    appendix = html.index(">Tables</h2>")
+    told = [each.id for each in release.plan.statistics if kind_of(each).figure_tells]
+    assert len(told) >= 4
+    for name in told:
+        assert html.index(f'id="{places[name]}t"') > appendix
+        assert f'href="#{places[name]}t"' in html[:appendix]
 
 
 def test_the_public_key_the_caps_and_the_digest_of_the_software_are_printed(html, release):
