@@ -315,8 +315,6 @@ def refused(aggregate, *, says, to=None, error=ContractError):
         (LOGISTIC, {"outcome": column("group")}, "outcome of a logistic model is a condition"),
         (LOGISTIC, {"outcome": column("marker")}, "outcome of a logistic model is a condition"),
         (LOGISTIC, {"covariates": (column("shoe"),)}, "shoe"),
-        (COUNTS, {"held_out": 9, "calibrating": 2}, "those of logistic models"),
-        (CLASSES, {"held_out": 9, "subgroups": (column("ill"),)}, "those of logistic models"),
     ],
 )
 def test_a_model_whose_lemma_would_not_hold_is_refused(base, changed, says):

@@ -9,6 +9,7 @@ from confide.drawing.charts.marks import Frame, dots, threshold_line, titled
 from confide.drawing.charts.vega import Chart
 from confide.drawing.numbers import fixed
 
+_MIDDLE = 0.5
 _WHOSE, _MADE_UP = "STEWARD ONLY, exact: ", "Made-up patients: "
 _THIS, _BARE = "without protection", "the same, knowing all others"
 _PRIVATE, _GAME = "with privacy, knowing all others", "with differential privacy"
@@ -32,7 +33,9 @@ def attack_chart(found: AttackFound, *, epsilon: str, made_up: bool) -> Chart:
     frame = Frame(groups=groups, x_title="patients exposed, per cent", zero=True, bars=True)
     bound = fixed(100 * private.bound, decimals=1)
     drawn = dots(rows, frame=frame) + threshold_line(
-        100 * private.bound, text=f"no attack exposes more at ε = {epsilon}: {bound} %"
+        100 * private.bound,
+        text=f"bound at ε = {epsilon}: {bound} %",
+        before=private.bound > _MIDDLE,
     )
     subtitle = f"{_MADE_UP if made_up else _WHOSE}{found.attack.unprotected}"
     return titled(drawn, title=found.attack.title, subtitle=subtitle)

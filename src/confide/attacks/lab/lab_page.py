@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from confide.attacks.lab.anonymity import Anonymity
 from confide.attacks.lab.coin_game import TOO_FAR_ABOVE
 from confide.attacks.lab.run import ANEW, AttackFound, LabFindings
-from confide.drawing.charts.render import Drawing, inline
-from confide.drawing.markup import Html, isolated, rows_of_texts, tag, trusted
+from confide.drawing.charts.render import Drawing
+from confide.drawing.markup import Html, isolated, rows_of_texts, tag
 from confide.drawing.numbers import clean, epsilon_text, fixed
 from confide.report.pages.document import document
+from confide.report.pages.page_parts import drawing_part
 
 STEWARD_ONLY = "For the steward's eyes only: exact numbers of patients. Not a release."
 SHOWN_TO_ANYBODY = "Made-up patients: this may be shown to anybody."
@@ -159,10 +160,7 @@ def _section(found: AttackFound, *, drawing: Drawing, name: str, epsilon: str, w
         tag("h2", attack.title, id=name),
         tag("p", said, class_="headline"),
         passed,
-        tag(
-            "figure",
-            tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=said),
-        ),
+        tag("figure", drawing_part(drawing, name=name, alt=said)),
         tag("ul", [tag("li", tag("b", f"{key}: "), text) for key, text in points]),
         [tag("p", remark) for remark in remarks],
         tag("p", measured, " ", whose, class_="note"),

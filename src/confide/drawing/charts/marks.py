@@ -15,6 +15,7 @@ from confide.drawing.charts.style import (
     INNER,
     MAIN,
     MUTED,
+    NARROW,
     OUTER,
     PALE,
     PAPER,
@@ -43,6 +44,8 @@ from confide.drawing.charts.vega import (
 
 _MOST_STEPS = 60  # a law on few integers is drawn as steps, not as a curve
 
+_SIDES = 44
+"""Pixels beside a narrow grid: its title and padding."""
 _NARROWEST, _USUAL = 110, 150
 """Pixels of the narrowest chart of several, and of all their labels where these are short."""
 _FEWEST, _MOST = 3, 7
@@ -195,13 +198,12 @@ def ratio_axis(values: Sequence[float]) -> Spec:
     return {"scale": scale, "axis": {"values": shown, "format": "~g", "labelOverlap": False}}
 
 
-def threshold_line(at: float, *, text: str) -> Chart:
-    """Return a dashed line across all groups with its text on top."""
+def threshold_line(at: float, *, text: str, before: bool = False) -> Chart:
+    """Return a dashed line across all groups with its text on top, after it or before."""
     data = [{"at": at, "text": text}]
     rule = mark("rule", data, color=WARNING, strokeDash=[5, 4], strokeWidth=1.4)
-    label = mark(
-        "text", data, align="left", baseline="bottom", dx=4, dy=-3, color=WARNING, fontSize=11
-    )
+    look = {"align": "right", "dx": -4} if before else {"align": "left", "dx": 4}
+    label = mark("text", data, baseline="bottom", dy=-3, color=WARNING, **look)
     return layer(
         rule.encode(x=field("at:Q")),
         label.encode(x=field("at:Q"), y=constant(0), text=field("text:N")),
@@ -251,13 +253,16 @@ def over_time(rows: Sequence[Row], *, frame: Frame, y_title: str) -> Chart:
     return layer(band, line, point.encode(x=x, y=value)).properties(width=WIDTH, height=220)
 
 
-def heat_map(rows: Sequence[Row], *, frame: Frame, titles: tuple[str, str]) -> Chart:
+def heat_map(
+    rows: Sequence[Row], *, frame: Frame, titles: tuple[str, str], narrow: bool = False
+) -> Chart:
     """Return a grid of cells with their numbers; group down, series across."""
     shown = [row for row in rows if row["value"] is not None]
-    dark = 0.8 * max((row["value"] for row in shown), default=1.0)
+    dark = 0.72 * max((row["value"] for row in shown), default=1.0)
     data = [row | {"dark": row["value"] is not None and row["value"] > dark} for row in rows]
     across = len(frame.series)
-    cell = min(96, max(44, WIDTH // max(1, across)))
+    room = NARROW - room_for(frame.groups) - _SIDES if narrow else WIDTH
+    cell = min(96, max(26 if narrow else 44, room // max(1, across)))
     fits = room_for(frame.series) <= cell - 8
     turned = {"labelAngle": 0} if fits else {"labelAngle": -45, "labelAlign": "left"}
     x = field(

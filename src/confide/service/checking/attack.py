@@ -189,12 +189,14 @@ def _drawn(found: "LabFindings", *, title: str, name: str) -> dict[str, bytes]:
     """Return the page, and a picture of each attack."""
     from confide.attacks.lab.figure import attack_chart
     from confide.attacks.lab.lab_page import lab_page
+    from confide.drawing.charts.narrow import narrowed
     from confide.drawing.charts.render import draw
     from confide.drawing.numbers import epsilon_text
 
     settings, prefix = found.settings, _prefix(found)
     epsilon, made_up = epsilon_text(settings.epsilon), settings.table.made_up
-    drawn = [draw(attack_chart(each, epsilon=epsilon, made_up=made_up)) for each in found.found]
+    charts = [attack_chart(each, epsilon=epsilon, made_up=made_up) for each in found.found]
+    drawn = [draw(chart, narrow=narrowed(chart)) for chart in charts]
     files = {f"{prefix}attack-{name}.html": lab_page(found, drawn=drawn, title=title).encode()}
     for each, drawing in zip(found.found, drawn, strict=True):
         files |= {f"{prefix}{each.attack.name}.svg": drawing.svg.encode()}

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.drawing.charts.marks import Frame, dots, heat_map, titled
-from confide.drawing.charts.render import draw, inline
+from confide.drawing.charts.narrow import narrowed
+from confide.drawing.charts.render import draw
 from confide.drawing.charts.vega import Chart
-from confide.drawing.markup import Html, isolated, tag, trusted
+from confide.drawing.markup import Html, isolated, tag
 from confide.drawing.numbers import clean
 from confide.drawing.shown import Shown
 from confide.drawing.words import load_words
@@ -21,6 +22,7 @@ from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.release.certificate.certificate import shown_loss
 from confide.release.jobs.job_certificate import JobRelease
 from confide.report.pages.document import document
+from confide.report.pages.page_parts import drawing_part
 from confide.report.pages.table import html_table
 from confide.report.wording.odds_words import adjacency_text, loss_text
 from confide.tables.relation import domain
@@ -272,22 +274,21 @@ def _pairs(made: SyntheticData) -> Iterator[Html]:
             for y, b in enumerate(across)
         ]
         frame = Frame(groups=tuple(down), series=tuple(across), x_title="")
-        chart = heat_map(rows, frame=frame, titles=(names[i], names[j]))
+        of = (names[i], names[j])
+        chart, slim = (heat_map(rows, frame=frame, titles=of, narrow=n) for n in (False, True))
         title = f"{names[i]} and {names[j]}"
         said = f"Per cent of synthetic rows, by {title}."
         named = titled(chart, title=clean(title), subtitle="per cent of rows")
-        yield _figure(named, title=title, said=said, name=f"p{i}-{j}")
+        slim = titled(slim, title="", subtitle="")
+        yield _figure(named, slim=slim, title=title, said=said, name=f"p{i}-{j}")
 
 
-def _figure(chart: Chart, *, title: str, said: str, name: str) -> Html:
-    drawing = draw(chart)
+def _figure(chart: Chart, *, title: str, said: str, name: str, slim: Chart | None = None) -> Html:
+    drawing = draw(chart, narrow=narrowed(slim or chart))
     return tag(
         "section",
         tag("h2", isolated(clean(title, most=300)), id=name),
         tag("p", isolated(said), class_="headline"),
-        tag(
-            "figure",
-            tag("div", trusted(inline(drawing.untitled, name=name)), role="img", aria_label=said),
-        ),
+        tag("figure", drawing_part(drawing, name=name, alt=said)),
         aria_labelledby=name,
     )

@@ -13,6 +13,7 @@ from confide.statistics import AreaRate
 from confide.tables.expression import ColumnOf
 from confide.tables.filter import IsIn
 from small_clinic import STUDY, make_clinic
+from synth_clinic import clinic
 
 WIDTHS = {"desk": (1200, "screen"), "tablet": (768, "screen"), "phone": (390, "screen")}
 PAPERS = {"A4": (703, "print"), "letter": (725, "print")}
@@ -123,11 +124,34 @@ def test_text_stands_out_from_its_ground_by_day_and_by_night(window, every_kind,
 
 
 def test_a_report_of_one_count_prints_on_three_pages(window, tmp_path):
-    clinic = make_clinic(tmp_path)
+    made = make_clinic(tmp_path)
     one = STUDY.split("  - {id: by_sex", maxsplit=1)[0]
-    clinic.study.write_text(one)
-    assert confide("run", clinic.study, "--out", tmp_path / "out").code == 0
+    made.study.write_text(one)
+    assert confide("run", made.study, "--out", tmp_path / "out").code == 0
     assert printed_pages(window, tmp_path / "out" / "report.html") <= 3
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """Pages of a synthetic table, and of an attack on made-up patients."""
+    folder = tmp_path_factory.mktemp("others")
+    asked = clinic(folder, target="died")
+    assert confide("synth", "run", asked, "--out", folder / "synth").code == 0
+    lab = ("attack", "differencing", "--example", "--out", folder / "lab")
+    assert confide(*lab).code == 0
+    return {
+        "synthesis": folder / "synth" / "report.html",
+        "attack": next((folder / "lab").glob("*.html")),
+    }
+
+
+@pytest.mark.parametrize("kind", ["phone", "A4"])
+@pytest.mark.parametrize("page", ["synthesis", "attack"])
+def test_pages_of_a_synthesis_and_an_attack_can_be_read_on_a_telephone_and_on_paper(
+    window, others, page, kind
+):
+    width, media = (WIDTHS | PAPERS)[kind]
+    assert measured(window, others[page], width=width, media=media) == []
 
 
 def test_the_browser_sees_each_fault(window, tmp_path):
