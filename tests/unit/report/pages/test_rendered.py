@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import cohorts
+import told_reports
 from areas import land, squares
 from browser import browser, measured, printed_pages
 from command_line import confide
@@ -129,6 +130,23 @@ def test_a_report_of_one_count_prints_on_three_pages(window, tmp_path):
     made.study.write_text(one)
     assert confide("run", made.study, "--out", tmp_path / "out").code == 0
     assert printed_pages(window, tmp_path / "out" / "report.html") <= 3
+
+
+@pytest.fixture(scope="module", params=told_reports.NAMES)
+def example(request, tmp_path_factory, words):
+    """The report of an example, with made-up answers."""
+    folder = tmp_path_factory.mktemp("example")
+    release = told_reports.example(request.param, answers="anything", into=folder)
+    page = folder / "report.html"
+    page.write_bytes(contents(release, words=words)["report.html"])
+    return page
+
+
+@pytest.mark.parametrize(("width", "media"), (WIDTHS | PAPERS).values(), ids=WIDTHS | PAPERS)
+def test_no_text_of_any_example_is_cut_or_leaves_its_box_and_no_number_breaks(
+    window, example, width, media
+):
+    assert measured(window, example, width=width, media=media) == []
 
 
 @pytest.fixture(scope="module")
