@@ -277,7 +277,7 @@ def test_subgroups_tell_who_has_more_events_than_predicted(spec, tmp_path):
     found = by_key(release)
     for sex, true in (("female", 1 / 1.5), ("male", 2 / 1.5)):
         ratio = found["observed to expected", f"sex: {sex}"]
-        assert ratio.value == pytest.approx(true, rel=0.2)
+        assert ratio.value == pytest.approx(true, rel=0.35)
         assert ratio.lower < ratio.value < ratio.upper
         assert 0.5 < found["concordance", f"sex: {sex}"].value < 0.8
         slope = found["calibration slope", f"sex: {sex}"]
