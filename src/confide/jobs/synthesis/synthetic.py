@@ -99,12 +99,10 @@ class SyntheticData:
             UnknownNameError: If there is no such column, or no such label of one.
         """
         reads = dict(zip(self.spec.columns, self.spec.reads.reads, strict=True))
-        for name in analysis.columns:
+        for name in (*analysis.columns, *(each for each, _ in analysis.named)):
             if name not in reads:
                 raise UnknownNameError("column", name, known=reads)
         for name, value in analysis.named:
-            if name not in reads:
-                raise UnknownNameError("column", name, known=reads)
             of = domain(innermost(reads[name]), dataset=self.answer.plan.dataset)
             if of.kind is Kind.CATEGORY and value is not None and value not in of.keys:
                 raise UnknownNameError(f"label of {name!r}:", str(value), known=of.keys)

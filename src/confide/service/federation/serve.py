@@ -11,7 +11,6 @@ from confide.errors import (
     BudgetExhaustedError,
     ContractError,
     MessageRefusedError,
-    VerificationError,
 )
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
@@ -36,13 +35,17 @@ from confide.release.refusal import told_in_epsilon
 from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
-from confide.release.verify.verify import verify
 from confide.report.release import Release
 from confide.service.federation.telling import tell, told_that, told_why
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.preview import Preview, preview
-from confide.service.releasing.deliver import has_room, require_outside
+from confide.service.releasing.deliver import (
+    has_room,
+    require_outside,
+    require_verified,
+    save_and_verify,
+)
 from confide.service.releasing.release import certified_here, require_checked
 from confide.service.site import Site
 
@@ -335,19 +338,8 @@ def _saved(
     accounting = made.form.accounting
     with stored_already(accounting.entry):
         board.post(NoticeKind.CERTIFIED, made.certificate, sender=name, key=site.signer)
-        made.save(out, progress=progress)
-        progress("verify")
-        checked = verify(
-            made.certificate,
-            folder=out,
-            pinned_key=site.signer.name,
-            payload=made.noisy.payload(),
-        )
-    if checked.failed:
-        raise VerificationError(
-            f"What was saved does not verify: {checked.failed}.",
-            hint="Run it again: the stored answer is delivered at no charge.",
-        )
+        checked = save_and_verify(made, out=out, key=site.signer.name, progress=progress)
+    require_verified(checked)
     return Served(
         run=board.run,
         folder=out,

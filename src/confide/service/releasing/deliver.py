@@ -14,7 +14,7 @@ from confide.regular_file import read_bytes
 from confide.release.approval import analyst_of
 from confide.release.published import has_answer, key_of_plan
 from confide.release.site.incidents import stored_already
-from confide.release.verify.verify import verify
+from confide.release.verify.verify import Verification, verify
 from confide.report.release import Release
 from confide.service.opening import open_study
 from confide.service.planning.growth import ToldGrowth, told_growth
@@ -124,19 +124,8 @@ def _delivered(
         made = way(plan, key).called(declared.labels)
         accounting = made.form.accounting
         with stored_already(accounting.entry):
-            made.save(out, progress=progress)
-            progress("verify")
-            checked = verify(
-                made.certificate,
-                folder=out,
-                pinned_key=site.signer.name,
-                payload=made.noisy.payload(),
-            )
-    if checked.failed:
-        raise VerificationError(
-            f"What was saved does not verify: {checked.failed}.",
-            hint="Run it again: the stored answer is delivered at no charge.",
-        )
+            checked = save_and_verify(made, out=out, key=site.signer.name, progress=progress)
+    require_verified(checked)
     is_known = accounting.entry <= before
     return Delivered(
         folder=out,
@@ -151,6 +140,36 @@ def _delivered(
         verifies=True,
         signer=checked.signer,
     )
+
+
+def save_and_verify(
+    made: Release, *, out: Path, key: str, progress: Callable[[str], None]
+) -> Verification:
+    """Save a release and return what its verification found.
+
+    Args:
+        made: The release.
+        out: Its folder.
+        key: Public key of the signer.
+        progress: Told the name of each stage.
+    """
+    made.save(out, progress=progress)
+    progress("verify")
+    payload = made.noisy.payload()
+    return verify(made.certificate, folder=out, pinned_key=key, payload=payload)
+
+
+def require_verified(checked: Verification) -> None:
+    """Refuse a release that was saved and does not verify.
+
+    Raises:
+        VerificationError: If something failed.
+    """
+    if checked.failed:
+        raise VerificationError(
+            f"What was saved does not verify: {checked.failed}.",
+            hint="Run it again: the stored answer is delivered at no charge.",
+        )
 
 
 def has_room(out: Path, *, plan: Priced, request: str | None = None) -> bool:
