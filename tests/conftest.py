@@ -1,5 +1,6 @@
 """What holds for every test, in every process that a test starts."""
 
+import contextlib
 import os
 import sys
 
@@ -7,12 +8,14 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+import same_noise
+
 # The suite starts hundreds of processes: without bytecode each of them compiles the whole product.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test asserts a time: an example is slow where the machine is, or where it imports a library.
-# The fast suite tries the same examples at each run; `make audit` tries others every time.
+# The fast suite tries the same examples, and draws the same noise, at each run; `make audit` others.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("others", deadline=None, print_blob=True)
 settings.load_profile("same")
@@ -39,10 +42,26 @@ def part_of(text):
 
 
 def pytest_configure(config):
+    same_noise.install()
     config.addinivalue_line(
         "markers",
         "thinned(n): every n-th case of this test is in the fast suite, the others in the long one",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    other = settings.get_current_profile_name() != "same" or item.get_closest_marker("audit")
+    with contextlib.nullcontext() if other else same_noise.stream(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    if fixturedef.scope == "function" or not same_noise.drawing():
+        return (yield)
+    with same_noise.stream(f"{fixturedef.baseid}::{fixturedef.argname}[{request.param_index}]"):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pages import ROOT
+from same_noise import of_the_next_command
 
 SECONDS = 240  # a machine under load starts slowly; what hangs, hangs for ever
 
@@ -95,7 +96,7 @@ def run(*words, cwd, stdin=None, powerless=False, largest=0):
     """
     words = [str(word) for word in words]
     given = {"words": words, "cwd": str(cwd), "powerless": powerless, "largest": largest}
-    message = json.dumps(given | {"env": place_of(cwd)}).encode()
+    message = json.dumps(given | {"env": place_of(cwd, of_the_next_command())}).encode()
     with (
         Path(os.devnull).open("rb") as nothing,
         tempfile.TemporaryFile() as out,

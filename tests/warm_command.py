@@ -17,6 +17,8 @@ import socket
 import sys
 import traceback
 
+import same_noise
+
 LOADED = (
     "confide.cli.commands",
     "confide.files.policy.policy",
@@ -50,6 +52,7 @@ def without_powers() -> None:
 
 def serve(listening: socket.socket, *, living: socket.socket) -> None:
     """Run what is asked, until whoever started this has ended and ``living`` with it."""
+    same_noise.install()
     for name in LOADED:
         with contextlib.suppress(ImportError):  # what is optional is absent from some places
             importlib.import_module(name)
@@ -88,6 +91,8 @@ def _become(given: dict, streams: list[int]) -> int:
         os.chdir(given["cwd"])
         os.environ.clear()
         os.environ.update(given["env"])
+        if told := os.environ.pop(same_noise.STREAM, None):
+            same_noise.begin(told)
         sys.argv = ["confide", *given["words"]]
         if given["powerless"]:
             without_powers()

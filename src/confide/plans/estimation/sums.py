@@ -65,8 +65,10 @@ def averaged(sums: Sequence[NoisySum]) -> NoisySum:
         return min(sums, key=lambda each: each.error.variance)
     precision = [1 / each.error.variance for each in sums]
     weights = [each / sum(precision) for each in precision]
+    # the first and what is added to it: answers that agree are what they say, to the last digit
+    first = sums[0].value
     return NoisySum(
-        value=math.fsum(w * each.value for w, each in zip(weights, sums, strict=True)),
+        value=first + math.fsum(w * (s.value - first) for w, s in zip(weights, sums, strict=True)),
         error=together(each.error.times(w) for w, each in zip(weights, sums, strict=True)),
     )
 
