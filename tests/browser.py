@@ -55,7 +55,7 @@ for (const drawn of document.querySelectorAll('figure svg')) {
   const frame = drawn.parentElement;
   if (frame.scrollWidth > frame.clientWidth + 1) told('a figure scrolls', drawn);
   const boxes = [...drawn.querySelectorAll('text')]
-    .filter(text => text.textContent.trim() && text.getAttribute('opacity') !== '0.85')
+    .filter(text => text.textContent.trim() && !['0', '0.85'].includes(text.getAttribute('opacity')))
     .map(text => [text, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
   boxes.forEach(([text, a], place) => {
     for (const [other, b] of boxes.slice(place + 1)) {

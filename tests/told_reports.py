@@ -48,7 +48,13 @@ def stumbled_over(text):
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/study.yaml"))
 ANSWERS = ("large", "small", "nothing", "anything")
-_SIZES = {"large": (2_000, 900), "small": (12, 30), "nothing": (0, 0), "anything": (60, 400)}
+_SIZES = {
+    "large": (2_000, 900),
+    "small": (12, 30),
+    "nothing": (0, 0),
+    "anything": (60, 400),
+    "enormous": (90_000, 60_000),
+}
 
 
 def place_tracts(folder: Path) -> None:

@@ -19,6 +19,8 @@ _PADDING, _EDGE = 6, 20
 """Pixels around a figure, and for the half of the last number of an axis."""
 _LEFT = 62
 """Pixels of an axis of numbers: its title, its longest numbers, the space between."""
+_TITLE, _LONG = 36, 10_000
+"""Pixels of the title of such an axis with the space around it, and what is a long number there."""
 _BETWEEN = 22
 _SHARE = 3
 """Labels may take this part of the width, and stand above their marks where they need more."""
@@ -43,11 +45,22 @@ def narrowed(chart: Chart) -> Chart:
     spec = {name: part for name, part in chart.spec.items() if name != "title"}
     config = spec.get("config", {})
     names = [name for names in _legends(spec) for name in names]
-    across = max(1, NARROW // (_SYMBOL + room_for(names))) if names else 1
+    fitted = _fitted(spec)
+    # a legend begins where the plot does
+    across = max(1, (_widest(fitted) + _EDGE) // (_SYMBOL + room_for(names))) if names else 1
     legend = {**config.get("legend", {}), "columns": across, "columnPadding": 10}
     legend["labelLimit"] = NARROW - _SYMBOL
     small = {**config, "padding": _PADDING, "legend": legend}
-    return Chart({**_fitted(spec), "config": small})
+    return Chart({**fitted, "config": small})
+
+
+def _widest(spec: Spec) -> int:
+    """Return the pixels of the widest plot."""
+    parts = spec.get("hconcat", spec.get("vconcat"))
+    if parts is not None:
+        return max(map(_widest, parts))
+    width = spec.get("width")
+    return int(width) if isinstance(width, int | float) else NARROW
 
 
 def _fitted(spec: Spec, *, left: int = 0) -> Spec:
@@ -92,7 +105,19 @@ def _left(spec: Spec) -> int:
     labels = _labels(spec)
     if labels is not None:
         return 0 if _stands_above(spec) else labels + 8
-    return _LEFT if _has_numbers(spec) else 0
+    return max(_LEFT, _TITLE + room_for(_highest(spec))) if _has_numbers(spec) else 0
+
+
+def _highest(spec: Spec) -> Iterator[str]:
+    """Yield the longest number that an axis of values may name."""
+    for part in _layers(spec):
+        for name in ("y", "y2"):
+            channel = part.get("encoding", {}).get(name, {})
+            at = str(channel.get("field", "")).partition(":")[0]
+            for row in part["data"]["values"]:
+                value = row.get(at)
+                if isinstance(value, int | float) and abs(value) >= _LONG:
+                    yield f"{round(value):,}"
 
 
 def _stands_above(spec: Spec) -> bool:
@@ -195,6 +220,7 @@ def _axis(channel: Spec, *, room: int) -> Spec:
     values = axis.get("values")
     if values is None:
         fewer: Spec = {"tickCount": min(axis.get("tickCount", 6), _TICKS)}
+        fewer |= {"labelOverlap": "greedy", "labelFlush": _EDGE // 2}
     else:
         longest = 0 if "labelExpr" in axis else room_for(str(value) for value in values)
         wide = max(LETTER * 3, longest) + 10

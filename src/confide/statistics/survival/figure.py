@@ -42,8 +42,9 @@ _CURVE, _CURVE_ABOVE, _PANEL, _LINE = 300, 240, 130, 17
 _ACROSS, _GAP = 3, 44
 _NAME, _MOST_ROOM = 14, 150
 """Pixels from one name at the end of a curve to the next, and of the longest that stands there."""
-_NARROWEST, _NUMBER, _NUMBERS = 150, 48, 78
-"""Pixels of the narrowest curves, a number of the risk table, half of one before and after them."""
+_NARROWEST, _NUMBER, _EDGES = 120, 48, 30
+"""Pixels of the narrowest curves, a short number of the risk table, and beside both ends of it."""
+_COUNTED = frozenset(("at risk", "censored", "events"))
 _BETWEEN = 0.45  # lines between two arms of the risk table
 _DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (1, 3))
 
@@ -128,11 +129,17 @@ def apart(times: Sequence[float], *, least: float) -> tuple[float, ...]:
     return (times[0], *reversed(kept)) if len(times) > 1 else tuple(times)
 
 
-def _narrow_room(events: Sequence[str], *, words: Words) -> int:
+def _number(cells: Sequence[Cell]) -> int:
+    """Return the pixels of a number of the risk table, with the space around it."""
+    counts = [c.value for c in cells if c.quantity in _COUNTED and c.value is not None]
+    return max(_NUMBER, room_for(fixed(count, decimals=0) for count in counts) + 4)
+
+
+def _narrow_room(events: Sequence[str], *, number: int, words: Words) -> int:
     """Return the pixels for curves beside the names of a risk table."""
     quantities = ("at-risk", "censored", "events")
     names = [words.say(f"quantity.{name}") for name in quantities] + [clean(e) for e in events]
-    return max(_NARROWEST, NARROW - room_for(names) - _NUMBERS)
+    return max(_NARROWEST, NARROW - room_for(names) - number - _EDGES)
 
 
 def draw(subject: Subject) -> Drawn:
@@ -147,7 +154,10 @@ def draw(subject: Subject) -> Drawn:
     shown_unit = clean(words.unit("a" if years else unit))
     named = tuple(map(float, named_times(times, unit=unit, at=words.look.at)))
     events = tuple(dict.fromkeys(c.key[-2] for c in cells if c.quantity == "events"))
-    room = _narrow_room(events, words=words) if subject.narrow else subject.width
+    number = _number(cells)
+    room = subject.width
+    if subject.narrow:
+        room = _narrow_room(events, number=number, words=words)
     frame = _Frame(
         arms=tuple(label_of(arm, words=words) for arm in shown),
         times=tuple(float(time) for time in times),
@@ -155,7 +165,7 @@ def draw(subject: Subject) -> Drawn:
         if shown_unit
         else words.say("head.time"),
         years=years,
-        named=apart(named, least=float(times[-1]) * _NUMBER / room) if subject.narrow else named,
+        named=apart(named, least=float(times[-1]) * number / room) if subject.narrow else named,
         narrow=subject.narrow,
         room=room,
     )

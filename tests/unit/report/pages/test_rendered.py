@@ -132,6 +132,17 @@ def test_a_report_of_one_count_prints_on_three_pages(window, tmp_path):
     assert printed_pages(window, tmp_path / "out" / "report.html") <= 3
 
 
+@pytest.mark.parametrize("name", ["every", "framingham", "ny8"])
+def test_numbers_of_seven_digits_fit_a_telephone_as_well(window, tmp_path, words, name):
+    if name == "every":
+        release = told_reports.told(told_reports.every_plan(), answers="enormous")
+    else:
+        release = told_reports.example(name, answers="enormous", into=tmp_path)
+    page = tmp_path / "report.html"
+    page.write_bytes(contents(release, words=words)["report.html"])
+    assert measured(window, page, width=390) == []
+
+
 @pytest.fixture(scope="module", params=told_reports.NAMES)
 def example(request, tmp_path_factory, words):
     """The report of an example, with made-up answers."""
