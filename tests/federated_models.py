@@ -4,6 +4,8 @@ Patients are like those of eICU: age, an acuity score, ventilation and sex, with
 more and fewer severe ones.  Messages of the sums are handed on in memory.
 """
 
+import contextlib
+import shutil
 import threading
 
 import numpy as np
@@ -75,27 +77,33 @@ def stays(rng, *, count, severity=0.0):
     }
 
 
-def write_stays(folder, parts, *, study, first=0):
-    """Write hospitals' patients as one site's files."""
+VISITOR = "visitor,90,200,yes,male,60,6,died"
+
+
+def write_stays(folder, parts, *, study, first=0, more=()):
+    """Write hospitals' patients as one site's files, and more rows."""
     folder.mkdir(parents=True)
     (folder / "dataset.yaml").write_text(DATASET)
     (folder / "study.yaml").write_text(study)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rows = zip(*columns.values(), strict=True)
     lines = [f"p{first + i}," + ",".join(map(str, row)) for i, row in enumerate(rows)]
-    (folder / "patients.csv").write_text("\n".join(["pid," + ",".join(columns), *lines]) + "\n")
+    (folder / "patients.csv").write_text(
+        "\n".join(["pid," + ",".join(columns), *lines, *more]) + "\n"
+    )
 
 
 class ModelSites:
     """Hospitals with ledgers and gates of their own, and one that has the records of all."""
 
-    def __init__(self, root, *, study, sites=3, count=300, drops=0, seed=7):
+    def __init__(self, root, *, study, sites=3, count=300, drops=0, seed=7, visiting=False):
         rng = np.random.default_rng(seed)
         self.root, self.failures = root, []
         self.parts = [stays(rng, count=count + 40 * i, severity=i - 1) for i in range(sites)]
         first = 0
         for place, part in enumerate(self.parts):
-            write_stays(root / f"site-{place}", [part], study=study, first=first)
+            more = [VISITOR] if visiting and place < 2 else []
+            write_stays(root / f"site-{place}", [part], study=study, first=first, more=more)
             first += len(part["age"])
         write_stays(root / "pooled", self.parts, study=study)
         (root / "secure").mkdir()
@@ -114,11 +122,35 @@ class ModelSites:
                 for each in self.plan.measurements
             ]
 
+    @contextlib.contextmanager
+    def opened(self, *, without):
+        """Rows of the one model of each site, as they answer its gate.
+
+        Args:
+            without: Ids of patients who are left out.
+        """
+        with contextlib.ExitStack() as stack:
+            found = []
+            for place in range(len(self.parts)):
+                folder = self.root / f"site-{place}"
+                if without:
+                    lines = (folder / "patients.csv").read_text().splitlines(keepends=True)
+                    kept = [line for line in lines if line.partition(",")[0] not in without]
+                    folder = self.root / f"without-{place}"
+                    if not folder.exists():
+                        shutil.copytree(self.root / f"site-{place}", folder)
+                    (folder / "patients.csv").write_text("".join(kept))
+                site, _ = open_study(folder / "study.yaml")
+                engine = stack.enter_context(site).engine()
+                exact = engine.aggregate(asked_of(self.plan), dataset=self.plan.dataset)
+                found += exact.reveal_to_gate()
+            yield found
+
     def together(self, *, entropy=None, run="1"):
         """Let all sites take part, in memory; return the released bytes of each, or its failure."""
-        meeting = _Meeting(self, run=run)
+        meeting = Meeting(self, run=run)
         ended = self._all(
-            lambda place: self.released(place, _Here(meeting, place), entropy=entropy, run=run),
+            lambda place: self.released(place, Here(meeting, place), entropy=entropy, run=run),
             otherwise=meeting.barrier.abort,
         )
         return [ended[place] for place in range(len(self.parts))]
@@ -239,7 +271,7 @@ class ModelSites:
             ]
 
 
-class _Meeting:
+class Meeting:
     """Where sites of one process meet; whoever comes last brings the sum about."""
 
     def __init__(self, sites, *, run):
@@ -263,7 +295,7 @@ class _Meeting:
         return self.last
 
 
-class _Here:
+class Here:
     """One site among the others, for its gate."""
 
     def __init__(self, meeting, place):
