@@ -16,6 +16,7 @@ from confide.plans.soundness.soundness import require_sound
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.over_sites.among_sites import answers_of, sums_of
 from confide.release.verify.verify import read_certificate, verify
+from confide.service.federation.status import status
 from federated_models import COVARIATES, LOGISTIC, ModelSites, stays, study_of, write_stays
 from federated_sites import Sites, without_noise
 from seeded import SeededEntropy
@@ -228,27 +229,66 @@ def sites_clock():
     return dt.datetime(2026, 11, 28, tzinfo=dt.UTC)
 
 
-def test_a_coordinator_that_is_cut_off_within_a_round_does_not_go_on(tmp_path):
-    sites = ModelSites(tmp_path, study=study_of(ROUNDS), count=60)
+def cut_within(step):
+    """Progress of a coordinator that is cut off in the third sum, when it begins with a step."""
     told = []
 
-    def cut(step):
-        if step.startswith("sum 3"):
-            told.append(step)
-        if told and step == "masked":
+    def progress(name):
+        if name.startswith("sum 3"):
+            told.append(name)
+        if told and name == step:
             raise Cut
+
+    return progress
+
+
+@pytest.mark.parametrize("step", ["share", "masked", "consent", "unmask"])
+def test_where_nobody_may_be_missing_a_coordinator_that_is_cut_off_within_a_round_goes_on(
+    step, tmp_path
+):
+    sites = ModelSites(tmp_path, study=study_of(ROUNDS), count=30)
+    now = sites_clock()
 
     def coordinate(begun):
         with pytest.raises(Cut):
-            begun().bring_about(sites.plan, progress=cut)
+            begun().bring_about(sites.plan, progress=cut_within(step))
+        assert begun().may_go_on(sites.plan, now=now, until=now)
+        return begun().bring_about(sites.plan, progress=lambda _: None)
+
+    made, payloads = sites.by_folder(coordinate)
+    assert payloads == [made.payload()] * 3
+
+
+def test_where_sites_may_be_missing_a_coordinator_that_is_cut_off_within_a_round_does_not_go_on(
+    tmp_path,
+):
+    sites = ModelSites(tmp_path, study=study_of(ROUNDS), count=30, sites=4, drops=1)
+
+    def coordinate(begun):
+        with pytest.raises(Cut):
+            begun().bring_about(sites.plan, progress=cut_within("masked"))
         now = sites_clock()
         assert not begun().may_go_on(sites.plan, now=now, until=now)
         begun().abort("The coordinator was cut off.")
 
     _, failures = sites.by_folder(coordinate)
-    assert [type(each) for each in failures] == [ReleaseFailedError] * 3
+    assert [type(each) for each in failures] == [ReleaseFailedError] * 4
     nano = sites.plan.amount.nano
-    assert [sites.entries(place) for place in range(3)] == [[("burned", nano)]] * 3
+    assert [sites.entries(place) for place in range(4)] == [[("burned", nano)]] * 4
+
+
+def test_a_run_that_a_site_left_does_not_go_on_within_a_round(tmp_path):
+    sites = ModelSites(tmp_path, study=study_of(ROUNDS), count=30)
+    now = sites_clock()
+
+    def coordinate(begun):
+        with pytest.raises(Cut):
+            begun().bring_about(sites.plan, progress=cut_within("consent"))
+        sites.says_that_it_ended(1)
+        assert not begun().may_go_on(sites.plan, now=now, until=now)
+        begun().abort("The coordinator was cut off.")
+
+    sites.by_folder(coordinate)
 
 
 class Dies:
@@ -323,6 +363,8 @@ def test_a_model_over_sites_passes_the_public_door_and_verifies(tmp_path):
         (tmp_path / "made" / name / "patients.csv").rename(folder / "patients.csv")
     ended = sites.together()
     assert ended.hub.missing == {}, ended.hub
+    (run,) = status(federation=sites.file, folder=sites.shared).runs
+    assert (run.told, run.sums, run.came_to) == (7, 7, "added")
     assert sites.entries("site-1") == [("published", sites.plan().amount.nano)]
     for place, name in enumerate(sites.names):
         folder = tmp_path / "out" / "sites" / name

@@ -1,8 +1,9 @@
 """The coordinator of a run: proposes it, brings the sums about, and tells them to all.
 
 It holds no records and no key but its own.  A study is one sum, a model one for each of its rounds.
-Where it is cut off before it passed the keys of a sum on, the same run goes on with that sum, and
-with what was told of those before; later, it says that the run is over, and begins another one.
+Where it is cut off, the same run goes on with what was told of earlier sums, and with the next one
+if it passed no keys of that on, or if nobody may be missing from it; else it says that the run is
+over, and begins another one.
 """
 
 import datetime as dt
@@ -84,7 +85,11 @@ class Coordinator:
     pause: float
 
     def may_go_on(self, plan: Plan, *, now: dt.datetime, until: dt.datetime) -> bool:
-        """Return whether no keys of the next sum were passed on, and sites may still wait for it.
+        """Return whether the run can come to its next sum, and sites may still wait for it.
+
+        It can if no keys of that sum were passed on; and, where nobody may be missing, afterwards
+        too: what the coordinator says at each step follows from what all sites said, and their
+        messages are there, so it says the same again.
 
         Args:
             plan: Over sites.
@@ -92,10 +97,10 @@ class Coordinator:
             until: When nobody may begin to take part any more.
         """
         told = self._told()
-        if told.sums == len(lengths_of_sums(plan)):
-            return True
         carrier = self._carrier(sum_terms(plan, run=self.board.run, before=told.totals))
-        return (told.sums > 0 or now < until) and not carrier.has_said(Leg.KEYS)
+        if carrier.has_said(Leg.KEYS):
+            return self.federation.tolerance.drops == 0 and not self._gone()
+        return told.sums > 0 or now < until
 
     def bring_about(self, plan: Plan, *, progress: Callable[[str], None]) -> NoisyAggregates:
         """Return the sums over sites, after all were told.

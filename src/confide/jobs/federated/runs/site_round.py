@@ -58,7 +58,9 @@ class SiteRound:
         self._totals: tuple[int, ...] = ()
         self._added: tuple[str, ...] = ()
         self._salt = ""
-        self._open()
+        self._numbers: tuple[int, ...] = ()
+        self._delivery = b""
+        self._terms, self._carrier, self._participant = self._next()
 
     def gather(self) -> None:
         """Say and hear all that comes before this site's numbers are asked for.
@@ -78,7 +80,7 @@ class SiteRound:
             ContractError: If the run has no other sum.
         """
         if self._totals:
-            self._open()
+            self._terms, self._carrier, self._participant = self._next()
             self.gather()
         self._numbers = numbers
         try:
@@ -106,15 +108,12 @@ class SiteRound:
         """
         return sums_of(self._plan, self._totals, added=self._added, salt=self._salt)
 
-    def _open(self) -> None:
-        """Begin with the next sum; nothing is said yet."""
+    def _next(self) -> tuple[RoundTerms, FolderCarrier, Participant]:
+        """Return what the next sum is about, its folder and this site's machine, silent as yet."""
         terms = sum_terms(self._plan, run=self._board.run, before=self._totals)
         member = terms.federation.sites[self._site].name
-        self._terms: RoundTerms = terms
-        self._carrier = FolderCarrier(self._folder, terms=terms, member=member)
-        self._numbers: tuple[int, ...] = ()
-        self._delivery = b""
-        self._participant = Participant(
+        carrier = FolderCarrier(self._folder, terms=terms, member=member)
+        participant = Participant(
             terms,
             site=self._site,
             key=self._key,
@@ -122,6 +121,7 @@ class SiteRound:
             contribution=self._vector,
             entropy=SystemEntropy(),
         )
+        return terms, carrier, participant
 
     def _told(self) -> tuple[int, ...]:
         """Return the sum that the coordinator tells; with the last one it tells all of them."""
