@@ -155,7 +155,7 @@ def normal(variance):
 @pytest.mark.L3
 @pytest.mark.parametrize(
     ("scale", "runs", "holds"),
-    [pytest.param(1, 150, True, marks=pytest.mark.audit), (Fraction(1, 64), 24, False)],
+    [pytest.param(1, 60, True, marks=pytest.mark.audit), (Fraction(1, 64), 24, False)],
 )
 def test_a_model_over_sites_loses_no_more_than_it_claims_to_a_colluder(scale, runs, holds, risk):
     """The score is the log likelihood ratio along the questions that were asked."""
