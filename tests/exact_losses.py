@@ -6,6 +6,8 @@ each value is a lower bound up to rounding.
 
 import math
 
+import numpy as np
+
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.unary_encoding import UnaryEncoding
 
@@ -24,6 +26,31 @@ def renyi_per_order(noise, *, shift, alpha=2):
     logs = [(noise.pmf(z), noise.pmf(z - shift)) for z in wide]
     total = math.fsum(p * (p / q) ** (alpha - 1) for p, q in logs if p > 0 and q > 0)
     return math.log(total) / (alpha - 1) / alpha
+
+
+class SumOfParts:
+    """The law of the sum of m discrete Gaussian parts, by convolution of positive numbers."""
+
+    def __init__(self, part, *, parts, reach=40):
+        width = reach * part.half_width(0.5)
+        one = np.array([part.pmf(z) for z in range(-width, width + 1)])
+        self._law = one
+        for _ in range(parts - 1):
+            self._law = np.convolve(self._law, one)
+        self._middle = parts * width
+
+    def pmf(self, z):
+        """P[Z = z]; 0 beyond what was added up."""
+        place = z + self._middle
+        return float(self._law[place]) if 0 <= place < len(self._law) else 0.0
+
+    def half_width(self, level):
+        """The least w with P[|Z| ≤ w] ≥ level."""
+        w, inside = 0, self.pmf(0)
+        while inside < level:
+            w += 1
+            inside += 2 * self.pmf(w)
+        return w
 
 
 def chance_of_a_lone_key(rule):

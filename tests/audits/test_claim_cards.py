@@ -12,6 +12,7 @@ from confide.attacks.audit.exact_loss import log_chance_of_set
 from confide.attacks.audit.oracles import oracle_checks
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.gaussian_parts import GaussianParts
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -21,6 +22,7 @@ from confide.plans.plan import Study
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from exact_losses import (
+    SumOfParts,
     chance_of_a_lone_key,
     largest_log_ratio,
     log_ratio_of_answer,
@@ -45,6 +47,13 @@ def gaussian(rho: str, shift: int) -> tuple[float, float]:
     target = ZeroConcentratedDP(rho=Fraction(rho))
     noise = DiscreteGaussian.calibrate(target, l2_squared=shift**2)
     return renyi_per_order(noise, shift=shift), float(target.rho)
+
+
+def gaussian_parts(rho: str, shift: int, *, parts: int) -> tuple[float, float]:
+    target = ZeroConcentratedDP(rho=Fraction(rho))
+    noise = GaussianParts.calibrate(target, l2_squared=shift**2, l0=1, parts=parts)
+    law = SumOfParts(noise.noise, parts=parts)
+    return renyi_per_order(law, shift=shift), float(noise.loss(l2_squared=shift**2, l0=1).rho)
 
 
 def threshold(epsilon: str, delta: str, keys: int, adjacency: Adjacency) -> tuple[float, float]:
@@ -105,6 +114,11 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
         lambda: laplace(5, "4"),
     ],
     "discrete-gaussian": [lambda: gaussian("1/2", 10), lambda: gaussian("1/50", 3)],
+    "gaussian-parts": [
+        lambda: gaussian_parts("1/4", 9, parts=2),
+        lambda: gaussian_parts("1/20", 5, parts=3),
+        lambda: gaussian_parts("1/2", 27, parts=7),
+    ],
     "key-threshold": [
         lambda: threshold("1", "1/100000", 1, Adjacency.ADD_REMOVE),
         lambda: threshold("1/2", "1/1000000", 5, Adjacency.SUBSTITUTE),

@@ -7,13 +7,19 @@ import pytest
 
 from confide.errors import ContractError, RoundAbortedError
 from confide.files.study import read_study
-from confide.jobs.federated.runs.proposal import Proposal
+from confide.jobs.federated.runs import proposal
+from confide.jobs.federated.runs.proposal import Proposal, sum_terms
 from confide.jobs.federated.secure_sum.bodies import CONSENTED
 from confide.jobs.federated.secure_sum.envelope import Leg
 from confide.jobs.federated.secure_sum.participant import Participant
+from confide.plans.pricing.over_sites import lengths_of_sums
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.soundness import require_sound
+from confide.release.noisy import read_payload
+from confide.release.over_sites import site_gate
 from federated_members import members
+from federated_models import LOGISTIC, ModelSites, study_of
 from federated_sites import COUNT, Sites, changed, smaller, write_hospital
 from federations import Hospitals, Played
 
@@ -51,7 +57,38 @@ def check_that_few_consents_open_nothing(folder):
         participant.receive(forged)
 
 
+def check_that_every_round_of_a_model_is_noised(folder):
+    """What is released of each round differs from the exact answers to its questions."""
+    model = f"id: risk, {LOGISTIC}, method: rounds"
+    sites = ModelSites(folder, study=study_of(model), count=40)
+    payload = sites.together()[0]
+    assert isinstance(payload, bytes), payload
+    (told,) = read_payload(payload).values
+    (measurement,), (rows,) = sites.plan.measurements, sites.central()
+    start = 0
+    for length in lengths_of_sums(sites.plan):
+        before, now = told[:start], told[start : start + length]
+        noise = measurement.mechanism
+        ask = ask_in_turn(
+            measurement.aggregate, before, mechanism=noise, dataset=sites.plan.dataset
+        )
+        pairs = zip(rows.answer(ask), now, strict=True)
+        assert all(exact != noisy for exact, noisy in pairs), "exact answers"  # by chance 10⁻¹¹
+        start += length
+
+
+def check_that_other_sums_before_are_another_round(folder):
+    """Sites that were told different sums have nothing in common to add up."""
+    model = f"id: risk, {LOGISTIC}, method: rounds"
+    plan = ModelSites(folder, study=study_of(model), count=5).plan
+    first = lengths_of_sums(plan)[0]
+    contexts = {sum_terms(plan, run="1" * 64, before=[n] * first).context for n in (1, 2)}
+    assert len(contexts) == 2
+
+
 def test_the_true_federation_passes(tmp_path):
+    check_that_every_round_of_a_model_is_noised(tmp_path / "model")
+    check_that_other_sums_before_are_another_round(tmp_path / "sums")
     check_that_honest_parts_keep_the_charge(tmp_path / "parts")
     check_that_another_plan_is_refused_by_name(tmp_path / "plan")
     check_that_few_consents_open_nothing(tmp_path)
@@ -113,3 +150,25 @@ def test_a_site_that_charges_what_outsiders_learn_is_caught(tmp_path):
     cheap = replace(first, nano=int(first.nano * Fraction(2, 3)))
     with pytest.raises(ContractError, match="charges less than it loses"):
         require_sound(replace(plan, measurements=(cheap,)))
+
+
+def test_a_model_whose_later_rounds_have_no_noise_is_caught(tmp_path, monkeypatch):
+    """Mutant: a site noises what it is asked first, and nothing after it."""
+    with_part, seen = site_gate._with_part, {}
+
+    def at_first(measurement, secret, *, entropy):
+        seen[id(entropy)] = seen.get(id(entropy), 0) + 1
+        if seen[id(entropy)] > 1:
+            return tuple(measurement.shared.grid * value for value in secret)
+        return with_part(measurement, secret, entropy=entropy)
+
+    monkeypatch.setattr(site_gate, "_with_part", at_first)
+    with pytest.raises(AssertionError, match="exact answers"):
+        check_that_every_round_of_a_model_is_noised(tmp_path)
+
+
+def test_rounds_that_are_not_bound_to_the_sums_before_are_caught(tmp_path, monkeypatch):
+    """Mutant: the terms of a later sum hold the plan alone."""
+    monkeypatch.setattr(proposal, "_subject", lambda plan, **_: plan)
+    with pytest.raises(AssertionError):
+        check_that_other_sums_before_are_another_round(tmp_path)

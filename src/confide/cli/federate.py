@@ -167,8 +167,8 @@ def run(
 ) -> None:
     """Coordinate: propose the study, bring the sum about, and keep all sites' certificates.
 
-    Reads no rows and charges nothing here. Sites may begin within 7 days. Run again after a cut, it
-    goes on where it can.
+    Reads no rows and charges nothing here. Sites may begin within 7 days. A model is several sums,
+    each after the one before. Run again after a cut, it goes on where it can.
     """
     from confide.service.federation.run import run_over_sites
     from confide.service.federation.serve import Meeting
@@ -245,6 +245,10 @@ def _status(found: "FederationStatus") -> None:
         say("No run was proposed.")
     for each in found.runs:
         why = f" ({each.why})" if each.why else ""
-        say(f"Run {each.run[:16]} of {each.at} UTC, plan {each.digest[:16]}: {each.came_to}{why}")
+        sums = f", {each.told} of {each.sums} sums" if each.sums > 1 else ""
+        say(
+            f"Run {each.run[:16]} of {each.at} UTC, plan {each.digest[:16]}: "
+            f"{each.came_to}{sums}{why}"
+        )
         rows = [(one.site, one.said, one.why) for one in each.sites]
         table(("site", "said", "why"), rows)

@@ -11,21 +11,30 @@ import pytest
 
 from command_line import confide
 from confide.service.opening import open_site
-from federated_sites import COUNT, patients_of, write_hospital
+from federated_sites import COUNT, DATASET, patients_of, write_hospital
 from real_command import place_of
 
 NAMES = ("north", "south", "west", "east")
 
 
+MODEL = """\
+study: {id: risk, title: Risk, purpose: test}
+spend: {at-most: {epsilon: 2}}
+statistics:
+  - {id: risk, kind: logistic-regression, table: patients, of: {status: [dead]},
+     covariates: [age, sex], method: rounds}
+"""
+
+
 class Hospitals:
     """Members as folders; each command is a process."""
 
-    def __init__(self, root, *, sites=3, drops=0):
+    def __init__(self, root, *, sites=3, drops=0, study=COUNT, dataset=DATASET):
         self.root, self.names = root, NAMES[:sites]
         for place, name in enumerate(self.names):
             rows = patients_of(place, count=80)
-            write_hospital(root / name, rows=rows, study=COUNT)
-        write_hospital(root / "hub", rows=None, study=COUNT)
+            write_hospital(root / name, rows=rows, study=study, dataset=dataset)
+        write_hospital(root / "hub", rows=None, study=study, dataset=dataset)
         (root / "shared").mkdir()
         self.members = {
             name: confide(
@@ -160,6 +169,32 @@ def test_a_site_that_is_killed_is_done_without_where_one_may_be_missing(tmp_path
     charged, whole = (lifetime(tmp_path / name / "dataset.yaml") for name in ("west", "north"))
     assert whole > 0
     assert charged in {0, whole}  # untouched or burned, never half
+
+
+def test_a_coordinator_that_is_killed_in_the_rounds_of_a_model_goes_on_at_one_charge(tmp_path):
+    dataset = DATASET.replace("tables:\n", "population-at-most: 100000\ntables:\n", 1)
+    hospitals = Hospitals(tmp_path, study=MODEL, dataset=dataset)
+    digest = hospitals.digest()
+    serving = {name: hospitals.serve(name, digest=digest) for name in hospitals.names}
+    first, end = hospitals.run(), time.monotonic() + 90
+    while not list((tmp_path / "shared").glob("run-*/hub/answered-1.*")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    os.kill(first.pid, signal.SIGKILL)
+    assert ended(first)[0] == -signal.SIGKILL
+    told = confide("federate", "status", *hospitals.where, "--json").json
+    assert 2 <= told["runs"][0]["told"] < told["runs"][0]["sums"] == 7
+    code, out, err = ended(hospitals.run())
+    assert code == 0, err
+    assert "Going on with the run that was proposed" in err
+    assert json.loads(out)["missing"] == {}
+    for process in serving.values():
+        code, _, err = ended(process)
+        assert code == 0, err
+    told = confide("federate", "status", *hospitals.where, "--json").json
+    assert [(each["told"], each["came-to"]) for each in told["runs"]] == [(7, "added")]
+    with open_site(tmp_path / "north" / "dataset.yaml", spends=False) as site:
+        assert [each.state.value for each in site.ledger.entries("stays")] == ["published"]
 
 
 def test_errors_have_the_exit_codes_of_all_commands(hospitals, tmp_path):

@@ -60,10 +60,10 @@ def cells_asked(
     *,
     mechanism: DiscreteLaplace | DiscreteGaussian,
     dataset: Dataset,
-) -> int:
-    """Return how many numbers both answers have together."""
-    plan = layout(aggregate, mechanism)
-    return aggregate.groups(dataset) * (plan.first + plan.length)
+) -> tuple[int, ...]:
+    """Return how many numbers each of both answers has; of one answer, where there is no second."""
+    plan, groups = layout(aggregate, mechanism), aggregate.groups(dataset)
+    return tuple(filter(None, (groups * plan.first, groups * plan.length)))
 
 
 def by_group(noisy: Sequence[int], *, width: int) -> list[Sequence[int]]:

@@ -9,6 +9,7 @@ drop out and c others act with the coordinator, for a person who is a patient of
 *Utility:* variance n/m times that of one trusted curator, and k² times that for k sites a person.
 """
 
+import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -18,12 +19,12 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
-from confide.plans.rounds.in_turn import answer_length
+from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
-from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked
+from confide.tables.aggregates.shapes import Keyed, Ranked
 
 _LARGEST_SUM = (1 << 63) - 1
 _SIGMAS = 16
@@ -36,7 +37,7 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
     Raises:
         ContractError: If it grows, leaves patients out by their own budgets, withholds its noisy
             numbers by a house rule, or its sums would not fit into 64 bits.
-        UnsupportedError: If a statistic is not one vector with Gaussian noise.
+        UnsupportedError: If a statistic is no vector, or vectors in turn, with Gaussian noise.
     """
     if plan.dataset.measure is not Measure.ZCDP:
         raise UnsupportedError(
@@ -72,20 +73,25 @@ def largest_number(federation: Federation) -> int:
     return _LARGEST_SUM // len(federation.sites)
 
 
-def vector_length(plan: Plan) -> int:
-    """Return how many numbers each site sends: all measurements, one after another."""
-    return sum(answer_length(each, dataset=plan.dataset) for each in plan.measurements)
+def lengths_of_sums(plan: Plan) -> tuple[int, ...]:
+    """Return how many numbers each site sends in each sum: one sum, or one a round of a model.
+
+    The first holds the first answer of every measurement, one after another; the next one the
+    second answers of those that are asked in turn, and so on.
+    """
+    answers = (answer_lengths(each, dataset=plan.dataset) for each in plan.measurements)
+    return tuple(map(sum, itertools.zip_longest(*answers, fillvalue=0)))
 
 
 def _shared(measurement: Measurement, *, federation: Federation) -> Measurement:
     aggregate = measurement.aggregate
-    is_vector = not isinstance(aggregate, InRounds | Keyed | Ranked)
-    if not is_vector or not isinstance(measurement.mechanism, DiscreteGaussian):
+    chosen = isinstance(aggregate, Keyed | Ranked)
+    if chosen or not isinstance(measurement.mechanism, DiscreteGaussian):
         raise UnsupportedError(
-            f"Statistic {measurement.statistic!r} is not one vector with Gaussian noise, so sites "
+            f"Statistic {measurement.statistic!r} is no vector with Gaussian noise, so sites "
             "cannot add it.",
-            hint="Over sites ask for counts, histograms, sums, means, rates, series, survival or a "
-            "Table 1 with means.",
+            hint="Over sites ask for counts, histograms, sums, means, rates, quantiles, series, "
+            "survival, a Table 1 or models.",
         )
     rho = Fraction(measurement.nano, NANO)
     noise = SharedNoise.bought(rho, sensitivity=measurement.sensitivity, federation=federation)
@@ -97,9 +103,10 @@ def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
     if noise is None:
         raise ContractError("The noise of a measurement over sites is shared.")
     width = _SIGMAS * math.isqrt(math.ceil(noise.part.noise.sigma_squared) + 1)
-    if people * measurement.sensitivity.linf * noise.grid + width > bound:
+    most = max(0, bound - width) // (measurement.sensitivity.linf * noise.grid)
+    if people > most:
         raise ContractError(
             f"Sums of statistic {measurement.statistic!r} over sites may pass 63 bits.",
-            hint="Measure in larger units: a coarser step, narrower bounds, or a lower "
-            "population-at-most.",
+            hint="Measure in larger units: a coarser step, narrower bounds; or write "
+            f"population-at-most: {most} or less, if no site has more patients than that.",
         )

@@ -13,8 +13,9 @@ from confide.plans.plan import Measurement
 from confide.plans.rounds.class_walk import AskClassScores, next_class_ask
 from confide.plans.rounds.descent import Ask, next_ask
 from confide.plans.rounds.wide import WideAsk, next_wide_ask
+from confide.tables.aggregates.descent_scale import scale_of
 from confide.tables.aggregates.refined import AskCells
-from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked, Refined
+from confide.tables.aggregates.shapes import Fitted, InRounds, Keyed, Ranked, Refined
 from confide.tables.aggregates.wide_models.scale import wide_scale_of
 from confide.tables.schema import Dataset
 
@@ -51,9 +52,23 @@ def answer_length(measurement: Measurement, *, dataset: Dataset) -> int:
     Raises:
         UnsupportedError: If what is chosen or kept are keys, of which nobody knows how many.
     """
+    return sum(answer_lengths(measurement, dataset=dataset))
+
+
+def answer_lengths(measurement: Measurement, *, dataset: Dataset) -> tuple[int, ...]:
+    """Return how many numbers each answer has, of what is asked in turn; else of the one there is.
+
+    A function of public facts alone.
+
+    Raises:
+        UnsupportedError: As :func:`answer_length`.
+    """
     aggregate = measurement.aggregate
     if isinstance(aggregate, Keyed):
         raise UnsupportedError("Nobody knows how many keys are kept.")
     if isinstance(aggregate, Refined):
         return cells_asked(aggregate, mechanism=additive(measurement.mechanism), dataset=dataset)
-    return aggregate.size if isinstance(aggregate, Ranked) else aggregate.coordinates(dataset)
+    if isinstance(aggregate, Fitted):
+        scale_in = wide_scale_of if aggregate.wide else scale_of
+        return scale_in(aggregate, dataset=dataset).lengths
+    return (aggregate.size if isinstance(aggregate, Ranked) else aggregate.coordinates(dataset),)

@@ -9,7 +9,8 @@
     record that reading begins         durable; the site's numbers were asked for
     read, add this site's part of the noise
     send the numbers, hidden, and get the sum over sites
-    commit the sum                     durable, in this site's ledger; publish it
+    for a model, again and again       each time with what the noisy sums before said
+    commit the sums                    durable, in this site's ledger; publish them
 
 *Privacy:* what leaves is this site's vector plus its own part of the noise, under masks that vanish
 in the sum alone.  From the moment at which reading begins the charge stays, whatever becomes of the
@@ -17,19 +18,22 @@ round: burned or untouched, never half.  A retry is another run, with fresh nois
 another charge, which this site's operator has to ask for: the coordinator picks the run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from confide.budget.ledger import Ledger, Reservation, StoredRelease
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.entropy import Entropy, SystemEntropy
+from confide.plans.mechanisms import additive
 from confide.plans.plan import Measurement, Plan
+from confide.plans.pricing.over_sites import lengths_of_sums
+from confide.plans.rounds.in_turn import ask_in_turn
 from confide.plans.soundness.soundness import require_sound
 from confide.release.asking import charge_request
 from confide.release.certificate.certificate import require_statable
 from confide.release.gate import asked_of
 from confide.release.noisy import shows_noisy
-from confide.release.over_sites.among_sites import AmongSites
+from confide.release.over_sites.among_sites import AmongSites, answers_of
 from confide.release.passage import Answering, BoughtAnswer, Passage
 from confide.release.patients import (
     AdmittedRows,
@@ -39,6 +43,7 @@ from confide.release.patients import (
 )
 from confide.release.published import refuse_alike
 from confide.rows.engine import Engine, Exact, exact_vector
+from confide.tables.aggregates.shapes import InRounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +145,35 @@ class SiteGate:
         exact, members = rows.read(asked_of(plan))
         progress("noise")
         answers = iter(exact.reveal_to_gate())
-        numbers: list[int] = []
-        for measurement in plan.measurements:
-            secret = exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
-            numbers += _with_part(measurement, secret, entropy=self.entropy)
-        progress("add")
-        return BoughtAnswer(payload=among.add(tuple(numbers)).payload(), members=members)
+        secrets = [
+            exact_vector(measurement.aggregate, answers, dataset=plan.dataset)
+            for measurement in plan.measurements
+        ]
+        totals: tuple[int, ...] = ()
+        sums = len(lengths_of_sums(plan))
+        for number in range(sums):
+            numbers: list[int] = []
+            noisy = answers_of(plan, totals)
+            for measurement, secret, before in zip(plan.measurements, secrets, noisy, strict=True):
+                now = _asked_now(measurement, secret, before=before, plan=plan)
+                numbers += _with_part(measurement, now, entropy=self.entropy)
+            progress("add" if sums == 1 else f"sum {number + 1} of {sums}")
+            totals += among.add(tuple(numbers))
+        return BoughtAnswer(payload=among.result().payload(), members=members)
+
+
+def _asked_now(
+    measurement: Measurement, secret: Exact, *, before: tuple[int, ...], plan: Plan
+) -> Exact:
+    """Return exact numbers that are asked for after these noisy ones; () where all were."""
+    aggregate = measurement.aggregate
+    if isinstance(secret, tuple | Mapping):
+        return () if before else secret
+    if not isinstance(aggregate, InRounds):
+        raise UnsupportedError("The mechanism does not suit its aggregate.")
+    noise = additive(measurement.mechanism)
+    ask = ask_in_turn(aggregate, before, mechanism=noise, dataset=plan.dataset)
+    return () if ask is None else secret.answer(ask)
 
 
 def _with_part(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> tuple[int, ...]:

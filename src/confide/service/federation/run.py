@@ -22,11 +22,9 @@ from confide.errors import (
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
 from confide.jobs.federated.carriers.by_folder import Waiting
-from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.coordinate import Coordinator, propose
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import Proposal, proposals, sum_terms
-from confide.jobs.federated.secure_sum.envelope import Leg
+from confide.jobs.federated.runs.proposal import Proposal, proposals
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
 from confide.plans.sites.federation import Federation
@@ -119,7 +117,7 @@ def run_over_sites(
         again=again,
         progress=progress,
     )
-    coordinator = _coordinator(plan, proposal, federation=members, meeting=meeting, key=key)
+    coordinator = _coordinator(proposal, federation=members, meeting=meeting, key=key)
     noisy = _sum_of(plan, board=coordinator.board, federation=members)
     if noisy is None:
         noisy = coordinator.bring_about(plan, progress=progress)
@@ -155,11 +153,11 @@ def _proposal(
         board = Board(meeting.folder, federation=federation, run=earlier.run)
         if board.read(NoticeKind.ABORTED, name) is not None or earlier.digest != plan.digest():
             continue
-        before = _coordinator(plan, earlier, federation=federation, meeting=meeting, key=key)
+        before = _coordinator(earlier, federation=federation, meeting=meeting, key=key)
         was_added = board.read(NoticeKind.ADDED, name) is not None
         if was_added and again:
             continue
-        may_begin = earlier.until > now and not before.carrier.has_said(Leg.KEYS)
+        may_begin = before.may_go_on(plan, now=now, until=earlier.until)
         if was_added or (may_begin and not again):
             progress("resume")
             return earlier
@@ -173,13 +171,12 @@ def _proposal(
 
 
 def _coordinator(
-    plan: Plan, proposal: Proposal, *, federation: Federation, meeting: Meeting, key: SigningKey
+    proposal: Proposal, *, federation: Federation, meeting: Meeting, key: SigningKey
 ) -> Coordinator:
-    terms = sum_terms(plan, run=proposal.run)
     return Coordinator(
         federation=federation,
         board=Board(meeting.folder, federation=federation, run=proposal.run),
-        carrier=FolderCarrier(meeting.folder, terms=terms, member=federation.coordinator.name),
+        folder=meeting.folder,
         key=key,
         seconds=meeting.seconds,
         pause=meeting.pause,

@@ -15,14 +15,8 @@ from confide.errors import (
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
 from confide.jobs.federated.carriers.by_folder import Waiting
-from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import (
-    Proposal,
-    proposals,
-    require_approved,
-    sum_terms,
-)
+from confide.jobs.federated.runs.proposal import Proposal, proposals, require_approved
 from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.plans.plan import Plan
@@ -215,12 +209,11 @@ def serve_site(
             )
             among = SiteRound(
                 plan,
-                terms=sum_terms(plan, run=run),
                 site=me,
                 key=site.signer,
                 used=_used(site),
                 board=board,
-                carrier=FolderCarrier(root, terms=sum_terms(plan, run=run), member=name),
+                folder=root,
                 waiting=looking,
             )
             made = _released(

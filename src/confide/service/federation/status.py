@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.errors import MessageRefusedError
+from confide.errors import ConfideError, MessageRefusedError
 from confide.files.federation.federation import read_federation
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import Proposal, proposals
+from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.plans.sites.federation import Federation
+from confide.statistics import read_plan
 
 _BY_SITE = (NoticeKind.CERTIFIED, NoticeKind.ENDED, NoticeKind.REFUSED, NoticeKind.ACCEPTED)
 
@@ -41,6 +43,8 @@ class RunStatus:
             things.
         why: Why it was aborted, or what is wrong with the coordinator's words.
         sites: What each site said.
+        told: How many sums were told: one, or one for each round of a model.
+        sums: How many there will be; 0 where this version does not know the plan.
     """
 
     run: str
@@ -50,6 +54,8 @@ class RunStatus:
     came_to: str
     why: str
     sites: tuple[SiteStatus, ...]
+    told: int
+    sums: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +91,14 @@ def status(*, federation: Path, folder: Path) -> FederationStatus:
 
 def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStatus:
     board = Board(folder, federation=federation, run=proposal.run)
-    name = federation.coordinator.name
+    name, told, sums = federation.coordinator.name, 0, _sums(proposal)
     try:
+        while board.read(NoticeKind.ANSWERED, name, number=told) is not None:
+            told += 1
         aborted, added = board.read(NoticeKind.ABORTED, name), board.read(NoticeKind.ADDED, name)
         came_to = "aborted" if aborted else "added" if added else "proposed"
         why = str(aborted.get("why", ""))[:500] if isinstance(aborted, dict) else ""
+        told += added is not None
     except MessageRefusedError as error:
         came_to, why = "nobody's word", str(error)
     return RunStatus(
@@ -100,7 +109,17 @@ def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStat
         came_to=came_to,
         why=why,
         sites=tuple(_site(board, site.name) for site in federation.sites),
+        told=told,
+        sums=sums,
     )
+
+
+def _sums(proposal: Proposal) -> int:
+    """Return how many sums the plan of a proposal is; 0 of one that cannot be read here."""
+    try:
+        return len(lengths_of_sums(read_plan(proposal.plan)))
+    except ConfideError:
+        return 0
 
 
 def _site(board: Board, name: str) -> SiteStatus:

@@ -79,8 +79,14 @@ class Scale:
     @property
     def length(self) -> int:
         """Number of whole numbers answered in all."""
-        answered = self.opening + self.rounds * self.gradient + self.curved + self.spread
-        return answered + self.scored
+        return sum(self.lengths)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Numbers of each answer, in the order in which they are asked for; none is 0."""
+        late = (self.gradient,) * (self.rounds - self.early)
+        each = (self.opening, *(self.gradient,) * self.early, self.curved + self.spread, *late)
+        return tuple(filter(None, (*each, self.scored)))
 
     @property
     def early(self) -> int:

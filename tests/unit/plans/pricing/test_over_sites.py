@@ -93,14 +93,13 @@ def test_parts_of_noise_without_a_federation_are_not_sound(declared):
 @pytest.mark.parametrize(
     "item",
     [
-        "{id: q, kind: quantiles, table: patients, column: age, at: [0.5]}",
         "{id: q, kind: top-category, table: patients, by: [status]}",
     ],
 )
 def test_statistics_that_are_no_vector_are_refused_over_sites(item, tmp_path):
     study = f"study: {{id: one}}\nspend: {{at-most: {{epsilon: 1}}}}\nstatistics:\n  - {item}\n"
     write_hospital(tmp_path / "one", rows=None, study=study)
-    with pytest.raises(UnsupportedError, match="'q' is not one vector"):
+    with pytest.raises(UnsupportedError, match="'q' is no vector"):
         read_study(tmp_path / "one" / "study.yaml").plan_over(members())
 
 

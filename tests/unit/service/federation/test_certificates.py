@@ -15,13 +15,13 @@ def lying(patch, names):
     """Let sites post certificates of a loss that is far too small, signed with their keys."""
     post = Board.post
 
-    def forged(self, kind, body, *, sender, key):
+    def forged(self, kind, body, *, sender, key, number=None):
         if kind is NoticeKind.CERTIFIED and sender in names:
             body = copy.deepcopy(body)
             body["guarantee"]["spend"]["rho"] = "0.000001"
             rest = {name: part for name, part in body.items() if name != "signature"}
             body["signature"]["value"] = key.sign(canonical_bytes(rest)).hex()
-        post(self, kind, body, sender=sender, key=key)
+        post(self, kind, body, sender=sender, key=key, number=number)
 
     patch.setattr(Board, "post", forged)
 

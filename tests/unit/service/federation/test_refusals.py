@@ -227,7 +227,7 @@ def test_no_site_releases_a_plan_over_sites_alone(sites):
 
 
 def test_a_coordinator_that_names_other_sites_than_consented_is_not_certified(sites, monkeypatch):
-    def other(totals, *, added, salt):
+    def other(totals, *, added, salt=""):
         return {"totals": [str(total) for total in totals], "added": [*added[:-1]], "salt": salt}
 
     monkeypatch.setattr(coordinate, "written_sum", other)

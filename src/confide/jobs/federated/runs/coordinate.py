@@ -1,12 +1,15 @@
-"""The coordinator of a run: proposes it, brings the sum about, and tells it to all.
+"""The coordinator of a run: proposes it, brings the sums about, and tells them to all.
 
-It holds no records and no key but its own.  Where it is cut off before it passed keys on, the same
-run goes on; later, it says that the run is over, and begins another one.
+It holds no records and no key but its own.  A study is one sum, a model one for each of its rounds.
+Where it is cut off, the same run goes on with what was told of earlier sums, and with the next one
+if it passed no keys of that on, or if nobody may be missing from it; else it says that the run is
+over, and begins another one.
 """
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from confide.errors import MessageRefusedError, RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import collect
@@ -14,9 +17,12 @@ from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import Proposal, sum_terms
 from confide.jobs.federated.secure_sum.collector import Collector
+from confide.jobs.federated.secure_sum.envelope import Leg
+from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
+from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.plans.sites.federation import Federation
 from confide.release.noisy import NoisyAggregates, shows_noisy
 from confide.release.over_sites.among_sites import SALT, sums_of
@@ -37,13 +43,35 @@ def propose(plan: Plan, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """Sums of a run so far.
+
+    Attributes:
+        sums: How many.
+        totals: Of all of them, one after another.
+        last: Of the last one.
+        added: Names of the sites that are in them.
+    """
+
+    sums: int = 0
+    totals: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
+    added: tuple[str, ...] = ()
+
+    def then(self, totals: Sequence[int], added: tuple[str, ...]) -> "_Told":
+        """Return the same with one more."""
+        last = tuple(totals)
+        return _Told(sums=self.sums + 1, totals=(*self.totals, *last), last=last, added=added)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinator:
     """The coordinator in one run.
 
     Attributes:
         federation: Of the plan.
         board: Notices of the run.
-        carrier: Its view of the folder.
+        folder: The one that is synchronised.
         key: Its signing key.
         seconds: How long it waits for the answers to each step.
         pause: Seconds between looks.
@@ -51,49 +79,100 @@ class Coordinator:
 
     federation: Federation
     board: Board
-    carrier: FolderCarrier
+    folder: Path
     key: SigningKey
     seconds: float
     pause: float
 
+    def may_go_on(self, plan: Plan, *, now: dt.datetime, until: dt.datetime) -> bool:
+        """Return whether the run can come to its next sum, and sites may still wait for it.
+
+        It can if no keys of that sum were passed on; and, where nobody may be missing, afterwards
+        too: what the coordinator says at each step follows from what all sites said, and their
+        messages are there, so it says the same again.
+
+        Args:
+            plan: Over sites.
+            now: What time it is.
+            until: When nobody may begin to take part any more.
+        """
+        told = self._told()
+        carrier = self._carrier(sum_terms(plan, run=self.board.run, before=told.totals))
+        if carrier.has_said(Leg.KEYS):
+            return self.federation.tolerance.drops == 0 and not self._gone()
+        return told.sums > 0 or now < until
+
     def bring_about(self, plan: Plan, *, progress: Callable[[str], None]) -> NoisyAggregates:
-        """Return the sum over sites, after all were told.
+        """Return the sums over sites, after all were told.
 
         Args:
             plan: Over sites.
             progress: Told the name of each step.
 
         Raises:
-            RoundAbortedError: If too few sites took part; says which are missing, and why if they
-                said.
+            RoundAbortedError: If too few sites took part, or other ones than in the first sum; says
+                which are missing, and why if they said.
         """
+        told, sums = self._told(), len(lengths_of_sums(plan))
         try:
-            found = collect(
-                Collector(sum_terms(plan, run=self.board.run), key=self.key),
-                carrier=self.carrier,
-                federation=self.federation,
-                seconds=self.seconds,
-                pause=self.pause,
-                gone=self._gone,
-                progress=progress,
-            )
+            while told.sums < sums:
+                if sums > 1:
+                    progress(f"sum {told.sums + 1} of {sums}")
+                told = self._with_next(plan, told, progress=progress)
+                if told.sums < sums:
+                    self._tell_last(told)
         except RoundAbortedError as error:
             why = " ".join((str(error), *reasons(self.board, federation=self.federation)))
             self.abort(why)
             raise RoundAbortedError(why) from None
         salt = "" if shows_noisy(plan.study) else SystemEntropy().octets(SALT).tobytes().hex()
-        added = tuple(self.federation.sites[place].name for place in found.survivors)
-        totals = [int(total) for total in found.total]
-        noisy = sums_of(plan, totals, added=added, salt=salt)
-        self._say(NoticeKind.ADDED, written_sum(totals, added=added, salt=salt))
+        noisy = sums_of(plan, told.totals, added=told.added, salt=salt)
+        self._say(NoticeKind.ADDED, written_sum(told.totals, added=told.added, salt=salt))
         return noisy
 
     def abort(self, why: str) -> None:
         """Tell all sites that there will be no sum."""
         self._say(NoticeKind.ABORTED, {"why": why})
 
-    def _say(self, kind: NoticeKind, body: Json) -> None:
-        self.board.post(kind, body, sender=self.federation.coordinator.name, key=self.key)
+    def _say(self, kind: NoticeKind, body: Json, *, number: int | None = None) -> None:
+        name = self.federation.coordinator.name
+        self.board.post(kind, body, sender=name, key=self.key, number=number)
+
+    def _carrier(self, terms: RoundTerms) -> FolderCarrier:
+        return FolderCarrier(self.folder, terms=terms, member=self.federation.coordinator.name)
+
+    def _told(self) -> _Told:
+        """Return the sums that were told before, in this process or not, but the last."""
+        told, name = _Told(), self.federation.coordinator.name
+        while (said := self.board.read(NoticeKind.ANSWERED, name, number=told.sums)) is not None:
+            told = told.then([int(total) for total in said["totals"]], tuple(said["added"]))
+        return told
+
+    def _with_next(self, plan: Plan, told: _Told, *, progress: Callable[[str], None]) -> _Told:
+        """Return the sums with the next one."""
+        terms = sum_terms(plan, run=self.board.run, before=told.totals)
+        found = collect(
+            Collector(terms, key=self.key),
+            carrier=self._carrier(terms),
+            federation=self.federation,
+            seconds=self.seconds,
+            pause=self.pause,
+            gone=self._gone,
+            progress=progress,
+        )
+        added = tuple(self.federation.sites[place].name for place in found.survivors)
+        if told.added and added != told.added:
+            missing = [name for name in told.added if name not in added] or added
+            raise RoundAbortedError(
+                "The rounds of a model are of the sites of the first one, and not all of them came "
+                f"to another: {', '.join(missing)}."
+            )
+        return told.then([int(total) for total in found.total], added)
+
+    def _tell_last(self, told: _Told) -> None:
+        """Tell the sum that was made last."""
+        body = written_sum(told.last, added=told.added)
+        self._say(NoticeKind.ANSWERED, body, number=told.sums - 1)
 
     def _gone(self) -> tuple[int, ...]:
         """Return the numbers of sites that said that they will not answer."""
@@ -104,7 +183,7 @@ class Coordinator:
         )
 
 
-def written_sum(totals: list[int], *, added: tuple[str, ...], salt: str) -> Json:
+def written_sum(totals: Sequence[int], *, added: tuple[str, ...], salt: str = "") -> Json:
     """Return what the coordinator tells of a sum; integers are texts, of any size."""
     return {"totals": [str(total) for total in totals], "added": list(added), "salt": salt}
 

@@ -6,8 +6,10 @@ proposed.  What differs is told by the part of the plan that it stands in.
 """
 
 import datetime as dt
+import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -15,9 +17,9 @@ from typing import Self
 from confide.errors import ContractError, MessageRefusedError, PolicyError
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
-from confide.plans.canonical import Json
+from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
-from confide.plans.pricing.over_sites import largest_number, vector_length
+from confide.plans.pricing.over_sites import largest_number, lengths_of_sums
 from confide.plans.sites.federation import Federation
 
 LARGEST_SKEW = dt.timedelta(minutes=10)
@@ -160,19 +162,40 @@ def proposals(root: Path, *, federation: Federation) -> list[Proposal]:
     return sorted(found, key=lambda each: (each.at, each.run), reverse=True)
 
 
-def sum_terms(plan: Plan, *, run: str) -> RoundTerms:
-    """Return the terms of the one sum of a run.
+def sum_terms(plan: Plan, *, run: str, before: Sequence[int] = ()) -> RoundTerms:
+    """Return the terms of the next sum of a run.
+
+    Later sums are about what was told of those before: sites that were told different things speak
+    in different rounds and add nothing up.
+
+    Args:
+        plan: Over sites.
+        run: Which run.
+        before: All numbers of the sums before, one sum after another.
 
     Raises:
-        ContractError: If the plan is of one site.
+        ContractError: If the plan is of one site, or these are no whole sums of it.
     """
     if plan.federation is None:
         raise ContractError("The plan is of one site.")
+    lengths, number, start = lengths_of_sums(plan), 0, 0
+    while number < len(lengths) and start < len(before):
+        start, number = start + lengths[number], number + 1
+    if start != len(before) or number == len(lengths):
+        raise ContractError("The run has no sum after these.")
     return RoundTerms(
         federation=plan.federation,
         run=run,
-        number=0,
-        length=vector_length(plan),
+        number=number,
+        length=lengths[number],
         bound=largest_number(plan.federation),
-        subject=plan.digest(),
+        subject=_subject(plan.digest(), before=before),
     )
+
+
+def _subject(plan: str, *, before: Sequence[int]) -> str:
+    """Return the digest of a plan, or of it and of the sums before."""
+    if not before:
+        return plan
+    said = {"plan": plan, "before": [str(total) for total in before]}
+    return hashlib.sha256(b"confide sum of a run 1\n" + canonical_bytes(said)).hexdigest()

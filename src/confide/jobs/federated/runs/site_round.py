@@ -1,5 +1,7 @@
 """A site among the others, by folder: what its gate asks to be gathered, and to be added."""
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,51 +9,58 @@ from confide.errors import RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import Waiting, heard_until_asked, say_the_rest
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.jobs.federated.runs.proposal import sum_terms
 from confide.jobs.federated.secure_sum.participant import Participant
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.noise.entropy import SystemEntropy
+from confide.plans.canonical import Json
 from confide.plans.plan import Plan
+from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.release.noisy import NoisyAggregates
 from confide.release.over_sites.among_sites import sums_of
 from confide.release.site.keys import SigningKey
 
 
 class SiteRound:
-    """One site in the one sum of a run; used once.
+    """One site in the sums of a run: one, or one for each round of a model; used once.
+
+    The sites of all sums are those of the first: gradients of other patients than the moments'
+    would lead elsewhere.
 
     Args:
         plan: Over sites, as the site approved it.
-        terms: Of the sum.
         site: Its number.
         key: Its signing key.
         used: Marks of rounds, durable, of the site's own.
         board: Notices of the run.
-        carrier: The site's view of the folder.
+        folder: The one that is synchronised.
         waiting: For the coordinator's words.
+
+    Raises:
+        ContractError: If the plan is of one site.
     """
 
     def __init__(
         self,
         plan: Plan,
         *,
-        terms: RoundTerms,
         site: int,
         key: SigningKey,
         used: UsedRounds,
         board: Board,
-        carrier: FolderCarrier,
+        folder: Path,
         waiting: Waiting,
     ) -> None:
-        self._plan, self._board = plan, board
-        self._carrier, self._waiting = carrier, waiting
+        self._plan, self._board, self._folder = plan, board, folder
+        self._site, self._key, self._used, self._waiting = site, key, used, waiting
+        self._sums = len(lengths_of_sums(plan))
+        self._totals: tuple[int, ...] = ()
+        self._added: tuple[str, ...] = ()
+        self._salt = ""
         self._numbers: tuple[int, ...] = ()
-        self._names = tuple(member.name for member in terms.federation.sites)
-        self._most = len(self._names) * terms.bound
         self._delivery = b""
-        self._participant = Participant(
-            terms, site=site, key=key, used=used, contribution=self._vector, entropy=SystemEntropy()
-        )
+        self._terms, self._carrier, self._participant = self._next()
 
     def gather(self) -> None:
         """Say and hear all that comes before this site's numbers are asked for.
@@ -63,13 +72,16 @@ class SiteRound:
             self._participant, carrier=self._carrier, waiting=self._waiting
         )
 
-    def add(self, numbers: tuple[int, ...]) -> NoisyAggregates:
-        """Send this site's noisy numbers, hidden, and return the sum over sites.
+    def add(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """Send this site's noisy numbers of the next sum, hidden, and return the sum over sites.
 
         Raises:
-            RoundAbortedError: If the round ended.
-            ContractError: If the coordinator's sum is not of this plan.
+            RoundAbortedError: If the round ended, or is not of the sites of the first one.
+            ContractError: If the run has no other sum.
         """
+        if self._totals:
+            self._terms, self._carrier, self._participant = self._next()
+            self.gather()
         self._numbers = numbers
         try:
             say_the_rest(
@@ -77,15 +89,62 @@ class SiteRound:
             )
         finally:
             self._numbers = ()
-        coordinator = self._waiting.coordinator
-        said = self._waiting.until(lambda: self._board.read(NoticeKind.ADDED, coordinator))
-        added = tuple(self._names[site] for site in self._participant.survivors)
-        if tuple(said["added"]) != added:
-            raise RoundAbortedError("The coordinator tells of other sites than consented.")
-        totals = [int(total) for total in said["totals"]]
-        if any(abs(total) > self._most for total in totals):
+        survivors = self._participant.survivors
+        added = tuple(self._terms.federation.sites[site].name for site in survivors)
+        if self._added and added != self._added:
+            raise RoundAbortedError("A round of the model is of other sites than the first one.")
+        self._added = added
+        totals = self._told()
+        if any(abs(total) > len(added) * self._terms.bound for total in totals):
             raise RoundAbortedError("The coordinator's sum is beyond what the sites can give.")
-        return sums_of(self._plan, totals, added=added, salt=str(said["salt"]))
+        self._totals += totals
+        return totals
+
+    def result(self) -> NoisyAggregates:
+        """Return all that was added.
+
+        Raises:
+            ContractError: If the last sum was not told, or is not of this plan.
+        """
+        return sums_of(self._plan, self._totals, added=self._added, salt=self._salt)
+
+    def _next(self) -> tuple[RoundTerms, FolderCarrier, Participant]:
+        """Return what the next sum is about, its folder and this site's machine, silent as yet."""
+        terms = sum_terms(self._plan, run=self._board.run, before=self._totals)
+        member = terms.federation.sites[self._site].name
+        carrier = FolderCarrier(self._folder, terms=terms, member=member)
+        participant = Participant(
+            terms,
+            site=self._site,
+            key=self._key,
+            used=self._used,
+            contribution=self._vector,
+            entropy=SystemEntropy(),
+        )
+        return terms, carrier, participant
+
+    def _told(self) -> tuple[int, ...]:
+        """Return the sum that the coordinator tells; with the last one it tells all of them."""
+        number, before = self._terms.number, self._totals
+        if number + 1 < self._sums:
+            said = self._heard(NoticeKind.ANSWERED, number=number)
+            return self._of_these(said)
+        said = self._heard(NoticeKind.ADDED)
+        totals = self._of_these(said)
+        if totals[: len(before)] != before:
+            raise RoundAbortedError("The coordinator tells other sums than it told before.")
+        self._salt = str(said["salt"])
+        return totals[len(before) :]
+
+    def _heard(self, kind: NoticeKind, *, number: int | None = None) -> Json:
+        coordinator = self._waiting.coordinator
+        return self._waiting.until(lambda: self._board.read(kind, coordinator, number=number))
+
+    def _of_these(self, said: Json) -> tuple[int, ...]:
+        """Return the numbers that were told, if they are of the sites that consented."""
+        if tuple(said["added"]) != self._added:
+            raise RoundAbortedError("The coordinator tells of other sites than consented.")
+        return tuple(int(total) for total in said["totals"])
 
     def _vector(self) -> NDArray[np.int64]:
         numbers, self._numbers = self._numbers, ()

@@ -253,6 +253,13 @@ class WideScale:
         """Number of whole numbers answered in all."""
         return self.fitted + self.scored
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Numbers of each answer, in the order in which they are asked for; none is 0."""
+        gradients = (self.gradient,) * WIDE_ROUNDS
+        each = (self.opening, self.slopes, *gradients, self.fitted - self.descended, self.scored)
+        return tuple(filter(None, each))
+
 
 def _edges(aggregate: "DescentAggregate", *, dataset: Dataset) -> tuple[int, ...]:
     """Return edges of follow-up; of counts 0 to 5, then two cells for twice as many."""

@@ -7,7 +7,12 @@ from confide.jobs.federated.runs.notices import Board, NoticeKind
 from federations import Hospitals
 
 RUN = "a" * 64
-LARGE = {NoticeKind.PROPOSED, NoticeKind.ADDED, NoticeKind.CERTIFIED}
+LARGE = {
+    NoticeKind.PROPOSED,
+    NoticeKind.ANSWERED,
+    NoticeKind.ADDED,
+    NoticeKind.CERTIFIED,
+}
 
 
 @pytest.fixture
