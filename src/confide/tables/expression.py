@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from confide.tables.filter import Predicate
 
 
-MOST_CASES = 100
+MOST_BRANCHES = 100
 """Cases stand in every plan of the data set, and so in every row of the ledger."""
 
 MOST_DAYS = 4_000_000
@@ -133,9 +133,9 @@ class CaseOf:
     cases: "tuple[tuple[Predicate, int], ...]"
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.cases) <= MOST_CASES or len(set(self.keys)) != len(self.keys):
+        if not 1 <= len(self.cases) <= MOST_BRANCHES or len(set(self.keys)) != len(self.keys):
             raise InvalidParameterError(
-                f"Expected 1 to {MOST_CASES} cases, each label once.",
+                f"Expected 1 to {MOST_BRANCHES} cases, each label once.",
                 hint="Write case: {old: {age: {from: 65}}}.",
             )
         if {place for _, place in self.cases} != set(range(len(self.keys))):
