@@ -121,3 +121,54 @@ def clinical_range(key: str) -> ClinicalRange:
         if key in (known.key, known.loinc, str(known.omop)):
             return known
     raise UnknownNameError("measurement", key, known=[known.key for known in clinical_ranges()])
+
+
+_ALSO_CALLED = {
+    "sbp": "systolic",
+    "systolic_bp": "systolic",
+    "dbp": "diastolic",
+    "diastolic_bp": "diastolic",
+    "map": "mean_pressure",
+    "hr": "heart_rate",
+    "pulse": "heart_rate",
+    "rr": "respiratory_rate",
+    "resp_rate": "respiratory_rate",
+    "spo2": "oxygen_saturation",
+    "temp": "temperature",
+    "fio2": "inspired_oxygen",
+    "crea": "creatinine",
+    "kreatinin": "creatinine",
+    "bun": "urea_nitrogen",
+    "glukose": "glucose",
+    "hb": "haemoglobin",
+    "hgb": "haemoglobin",
+    "hemoglobin": "haemoglobin",
+    "hct": "haematocrit",
+    "hematocrit": "haematocrit",
+    "wbc": "leukocytes",
+    "leukozyten": "leukocytes",
+    "rbc": "erythrocytes",
+    "plt": "platelets",
+    "thrombozyten": "platelets",
+    "natrium": "sodium",
+    "kalium": "potassium",
+    "crp": "c_reactive_protein",
+    "tsh": "thyrotropin",
+    "laktat": "lactate",
+    "ldl_cholesterol": "ldl",
+    "hdl_cholesterol": "hdl",
+    "a1c": "hba1c",
+}
+"""Names of columns that leave no doubt, and of what they are."""
+
+
+def range_called(name: str) -> ClinicalRange | None:
+    """Return the range of what a column is called; None where its name does not say one.
+
+    Example:
+        >>> range_called("SBP").unit, range_called("Creatinine").loinc, range_called("x")
+        ('mm[Hg]', '2160-0', None)
+    """
+    key = "_".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+    key = _ALSO_CALLED.get(key, key)
+    return next((known for known in clinical_ranges() if known.key == key), None)

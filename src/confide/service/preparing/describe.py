@@ -279,7 +279,7 @@ def _of_workbook(source: str, *, sheet: str, header: int) -> "DraftedTable":
         file=path.name,
         person=person,
         columns=tuple(
-            Drafted(source=name, kind="text", label=_label_of(name))
+            Drafted(source=name, kind="text", label=_label_of(name), remark=_plausible(name))
             for name in names
             if name != person
         ),
@@ -304,7 +304,13 @@ def _of_statistics(source: str, *, model: Model) -> "DraftedTable":
         kept = "text" if each.is_text and not each.labels else kept
         if each.name != person:
             columns.append(
-                Drafted(source=each.name, kind=kept, label=each.label, codes=each.labels)
+                Drafted(
+                    source=each.name,
+                    kind=kept,
+                    label=each.label,
+                    codes=each.labels,
+                    remark=_plausible(each.name) if kept == "number" else "",
+                )
             )
     return DraftedTable(
         origin=f"the dictionary of a file of {_CALLED[kind.value]}",
@@ -324,6 +330,20 @@ def _file(source: str, *, endings: tuple[str, ...]) -> Path:
             hint="Its names and labels are read, and no row.",
         )
     return path
+
+
+def _plausible(name: str) -> str:
+    """Return the range that the catalogue has for what a column is called; a proposal."""
+    from confide.rows.clinical_ranges import range_called
+
+    known = range_called(name)
+    if known is None:
+        return ""
+    low, high, step = (f"{float(each):.6g}" for each in (known.lower, known.upper, known.step))
+    return (
+        f"plausible, if it is {known.name} (LOINC {known.loinc}): lower: {low}, upper: {high}, "
+        f'step: {step}, unit: "{known.unit}"'
+    )
 
 
 def _label_of(name: str) -> str:

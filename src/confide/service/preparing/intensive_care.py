@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from confide.rows.sources.icu.mimic import Names
     from confide.tables.schema import Table
 
-_DAYS = "lower: 0, upper: 365, label: days in"
+_DAYS = "lower: 0, upper: 100, label: days in"
 _STAYS = f"""\
 derived:
   hospital_days: {{days-between: [admitted, discharged], {_DAYS} hospital}}

@@ -125,7 +125,7 @@ def test_the_length_of_a_stay_is_counted_within_its_row(tmp_path):
         "count": "events",
         "per-patient": {"rows": 2},
     }
-    path.write_text(path.read_text() + "  long: {of: hospital_days, bins: [0, 3, 4, 10, 365]}\n")
+    path.write_text(path.read_text() + "  long: {of: hospital_days, bins: [0, 3, 4, 10, 100]}\n")
     with package.open(path) as ws:
         found = ws.release(ws.plan(value, epsilon="150")).estimates
     assert [round(e.value) for e in found if e.quantity == "count"] == [0, PATIENTS, 0, 10]

@@ -21,6 +21,8 @@ from confide.tables.schema import Outside, Table
 
 _WHY = "Documentation of eICU-CRD."
 _MINUTES = 60 * 24 * 365
+_STAY = 60 * 24 * 30
+"""A longer stay counts as one of 30 days: a wider range would be more noise for nearly all."""
 _ALIVE = {"Alive": "alive", "Expired": "died"}
 _SEX = {"Female": "female", "Male": "male"}
 _UNITS = (
@@ -34,16 +36,15 @@ def eicu_tables(*, measured: Sequence[ClinicalRange]) -> tuple[Table, ...]:
     Raises:
         UnknownNameError: If no name of a measurement is known.
     """
-    ages = {str(year): str(year) for year in range(90)} | {"> 89": "90 or older"}
+    decades = (f"{year // 10 * 10}-{year // 10 * 10 + 9}" for year in range(90))
+    ages = {str(year): decade for year, decade in enumerate(decades)} | {"> 89": "90 or older"}
     stay = (
         documented("sex", "gender", _SEX, because=_WHY),
         documented("age", "age", ages, because=_WHY),
         documented("unit", "unittype", {each: each for each in _UNITS}, because=_WHY),
         documented("left_unit", "unitdischargestatus", _ALIVE, because=_WHY),
         documented("left_hospital", "hospitaldischargestatus", _ALIVE, because=_WHY),
-        bounded_number(
-            "unit_minutes", "unitdischargeoffset", 0, _MINUTES, unit="min", because=_WHY
-        ),
+        bounded_number("unit_minutes", "unitdischargeoffset", 0, _STAY, unit="min", because=_WHY),
         bounded_number(
             "height", "admissionheight", 100, 230, unit="cm", because=_WHY, outside=Outside.DROP
         ),

@@ -97,7 +97,7 @@ def mimic_tables(
         documented(
             "unit", "first_careunit", {each: each for each in _UNITS[version]}, because=because
         ),
-        bounded_number("los", "los", 0, 365, unit="d", step=Fraction(1, 10), because=because),
+        bounded_number("los", "los", 0, 100, unit="d", step=Fraction(1, 10), because=because),
         shifted("admitted_to_unit", "intime"),
         shifted("left_unit", "outtime"),
     )
