@@ -65,7 +65,18 @@ def describe_intensive_care(
         if tables[0].source.isupper():
             person = person.upper()
     text = dataset_text(tables, id=model, kind=kind, version=version, path=source, person=person)
-    return text + derived
+    return text + derived + _left_out(asked, tables=tables, model=model)
+
+
+def _left_out(asked: "Sequence[ClinicalRange]", *, tables: "tuple[Table, ...]", model: str) -> str:
+    """Return a remark on measurements that became no table; "" where all did."""
+    missing = [each.key for each in asked if each.key not in {table.name for table in tables}]
+    if not missing:
+        return ""
+    why = "no code of it is known"
+    if model == "eicu":
+        why = "no code is known, or results name the stay alone; put the patient in, in DuckDB"
+    return f"# left out: {', '.join(missing)} ({why})\n"
 
 
 def _mimic(

@@ -201,3 +201,12 @@ def test_every_shard_below_data_is_read_and_nothing_beside_it(tmp_path):
     path.write_text(path.read_text().replace('version: "0.4"', 'version: "0.3"'))
     with pytest.raises(ContractError, match="MEDS version"):
         package.open(path)
+
+
+@pytest.mark.parametrize("model", ["mimic-iv", "eicu"])
+def test_a_measurement_without_a_code_is_left_out_and_said(model, tmp_path):
+    CASES[model][0](tmp_path / "rows")
+    text = described(tmp_path, model, "--measurements", "creatinine,bmi").read_text()
+    (told,) = [line for line in text.splitlines() if line.startswith("# left out")]
+    assert "bmi" in told
+    assert ("creatinine" in told) is (model == "eicu")
