@@ -133,9 +133,10 @@ def test_a_study_of_them_is_planned_run_and_verified_and_says_what_they_are(fold
 study: {id: s, title: Stays, purpose: test}
 spend: {at-most: {epsilon: 90}}
 statistics:
-  - {id: route, kind: histogram, table: stays, by: [route, long], per-patient: {cells: 1}, share: "0.3"}
+  - {id: one, kind: table-1, table: stays, by: [long], variables: [group, stay], per-patient: {rows: 1}, share: "0.2"}
+  - {id: route, kind: histogram, table: stays, by: [route, long], per-patient: {cells: 1}, share: "0.2"}
   - {id: mean, kind: mean, table: stays, column: stay, by: [group], per-patient: {rows: 1}, share: "0.3"}
-  - {id: median, kind: quantiles, table: stays, column: stay, at: [0.5], per-patient: {rows: 1}, share: "0.4"}
+  - {id: median, kind: quantiles, table: stays, column: stay, at: [0.5], per-patient: {rows: 1}, share: "0.3"}
 """)
     for words in (
         ["init", folder],
