@@ -68,6 +68,11 @@ def concepts_below(folder: Path, *, ancestors: Collection[int]) -> dict[int, tup
     found: dict[bytes, set[int]] = {str(each).encode(): {each} for each in ancestors}
     names = ("ancestor_concept_id", "descendant_concept_id")
     for ancestor, descendant in _columns(folder, _ANCESTOR, names=names):
+        if not (ancestor.isdigit() and descendant.isdigit()):
+            raise ContractError(
+                f"{_ANCESTOR}: a concept is no whole number.",
+                hint="Take the file as it was downloaded; a program may have written 7 as 7.0.",
+            )
         if ancestor in found:
             found[ancestor].add(int(descendant))
     if sum(map(len, found.values())) > MOST_BELOW:

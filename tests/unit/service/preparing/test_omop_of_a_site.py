@@ -147,3 +147,12 @@ def test_the_vocabulary_of_a_warehouse_names_no_concept(tmp_path):
     assert ran.code != 0
     assert "lies in the source" in ran.err
     assert "Diabetes" not in ran.out + ran.err
+
+
+def test_concepts_that_a_program_rewrote_are_refused(site):
+    """201820.0 is no text of the vocabulary, and would have nothing below it in silence."""
+    path = site / "athena" / "CONCEPT_ANCESTOR.csv"
+    path.write_text(path.read_text().replace(f"{DIABETES}\t", f"{DIABETES}.0\t"))
+    ran = described(site, "--vocabulary", site / "athena", "--roll-up", str(DIABETES))
+    assert ran.code != 0
+    assert "no whole number" in ran.err
