@@ -9,7 +9,16 @@ from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.tables import cell_sums as rule
 from confide.tables.bound_contributions import CellBound, OneEvent, RowBound
-from confide.tables.expression import BinOf, DatePart, Holds, OrMissing, PartOf, QualityOf
+from confide.tables.expression import (
+    BinOf,
+    CaseOf,
+    DatePart,
+    DaysOf,
+    Holds,
+    OrMissing,
+    PartOf,
+    QualityOf,
+)
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not
 from reference_engine import Reference
 from rows_world import EVENTS, KEY, PERSON, ask, col, dataset, days, val
@@ -29,9 +38,37 @@ FINE_OR_NONE, SEX_OR_NONE = OrMissing(of=FINE), OrMissing(of=SEX)
 CODE_OR_NONE = OrMissing(of=CODE)
 USABLE = QualityOf(of=AGE)
 
+YOUNG = IsIn(of=FINE, values=(0, 1))
+STAGE = CaseOf(keys=("young", "old", "between"), cases=((YOUNG, 0), (OLD, 1), (Between(of=AGE), 2)))
+ALL_STAGES = CaseOf(
+    keys=("old or other", "male", "rest"),
+    cases=((Not(of=Between(of=AGE, upper=59)), 0), (IsIn(of=SEX, values=(0,)), 1), (Everything(), 2)),
+)  # fmt: skip
+STAY = DaysOf(start=val("first"), end=DAY, lower=0, upper=200)
+WAIT = BinOf(of=STAY, edges=(0, 1, 30, 200))
+CODES = CaseOf(keys=("ß", "rest"), cases=((IsIn(of=CODE, values=(1,)), 0), (Between(of=STAY), 1)))
+
 AXES = {
-    "person": [FINE, COARSE, ASKEW, SEX, ANY, Holds(of=OLD), FINE_OR_NONE, SEX_OR_NONE, USABLE],
+    "person": [
+        FINE,
+        COARSE,
+        ASKEW,
+        SEX,
+        ANY,
+        Holds(of=OLD),
+        FINE_OR_NONE,
+        SEX_OR_NONE,
+        USABLE,
+        STAGE,
+        ALL_STAGES,
+        OrMissing(of=STAGE),
+    ],
     "events": [
+        STAGE,
+        ALL_STAGES,
+        WAIT,
+        CODES,
+        OrMissing(of=CODES),
         FINE,
         COARSE,
         SEX,
@@ -55,6 +92,8 @@ CONDITIONS = {
         IsIn(of=FINE, values=(1, 2)),
         AnyOf(of=(OLD, Between(of=AGE, upper=19))),
         IsIn(of=ANY, values=(1,)),
+        IsIn(of=STAGE, values=(0,)),
+        IsIn(of=ALL_STAGES, values=(0, 2)),
     ],
     "events": [
         OLD,
@@ -65,6 +104,9 @@ CONDITIONS = {
         IsIn(of=SEX, values=(0, 2)),
         Between(of=AGE),
         Between(of=val("how many"), lower=1),
+        Between(of=STAY, upper=29),
+        IsIn(of=CODES, values=(0,)),
+        IsIn(of=STAGE, values=(1, 2)),
     ],
 }
 BOUNDS = {

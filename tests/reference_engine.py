@@ -23,7 +23,9 @@ from confide.tables.aggregates.value import Centred, CentredSquare, Ones, Plain,
 from confide.tables.bound_contributions import CellBound, CellOrder, OneEvent, RowBound
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Holds,
     OrMissing,
     PartOf,
@@ -247,7 +249,7 @@ class Reference:
 
     # -- expressions and predicates
 
-    def number(self, expression, row, table):
+    def number(self, expression, row, table):  # noqa: C901, PLR0912 - one case a kind
         match expression:
             case ColumnOf(table=other, column=column):
                 if other == table:
@@ -270,6 +272,15 @@ class Reference:
                     return None
                 first = part_index(date_of(since), part)
                 return part_index(date_of(value), part) - first
+            case DaysOf(start=start, end=end, lower=lower, upper=upper):
+                first, last = (self.number(each, row, table) for each in (start, end))
+                if first is None or last is None:
+                    return None
+                kept = min(max(last - first, lower), upper)
+                return None if expression.inside and kept != last - first else kept
+            case CaseOf(cases=cases):
+                held = (place for when, place in cases if self.holds(when, row, table))
+                return next(held, None)
             case Holds(of=predicate):
                 return int(self.holds(predicate, row, table))
             case OrMissing(of=inner):

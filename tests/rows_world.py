@@ -18,8 +18,10 @@ from confide.tables.bound_contributions import CellBound, CellOrder, RowBound
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
     DatePart,
+    DaysOf,
     Holds,
     OrMissing,
     PartOf,
@@ -163,6 +165,45 @@ def col(name: str, table: str = "events") -> ColumnOf:
 EDGES = tuple(range(DATABASES + 1))
 DB = BinOf(of=col("db"), edges=EDGES)
 DB_OF_PERSON = BinOf(of=col("db", "person"), edges=EDGES)
+
+
+STAY = DaysOf(start=col("written"), end=col("day"), lower=-30, upper=200)
+STAY_INSIDE = DaysOf(start=col("written"), end=col("day"), lower=0, upper=150, inside=True)
+SINCE_FIRST = DaysOf(start=ValueOf(name="first"), end=col("day"), lower=0, upper=90)
+AGREED = All(of=(Between(of=col("pressure")), Between(of=col("code")), Between(of=col("typed"))))
+GROUPS = CaseOf(
+    keys=("low", "ß or long", "far", "rest", "unknown"),
+    cases=(
+        (All(of=(Between(of=col("pressure"), upper=545), Not(of=IsIn(of=col("code"), values=(4,))))), 0),
+        (AnyOf(of=(IsIn(of=col("code"), values=(1, 2)), Between(of=STAY, lower=100))), 1),
+        (Between(of=col("typed"), lower=50), 2),
+        (AGREED, 3),
+        (Everything(), 4),
+    ),
+)  # fmt: skip
+"""The first that holds; the last two are what `else` and `missing` of a file become."""
+OPEN_GROUPS = CaseOf(
+    keys=("early", "old"),
+    cases=((Between(of=col("day"), upper=days(2020, 3, 1)), 0), (Between(of=col("age", "person"), lower=60), 1)),
+)  # fmt: skip
+
+
+def asked_of_days_and_cases(db: BinOf):
+    """Aggregates of dates subtracted within a row, and of the first case that holds."""
+    stays = BinOf(of=STAY, edges=(-30, 0, 7, 60, 200))
+    return (
+        ask(axes=[db, stays]),
+        ask(axes=[db], value=Centred(of=STAY)),
+        ask(axes=[db], value=CentredSquare(of=STAY_INSIDE), bounds=RowBound(max_rows=2)),
+        ask(axes=[db, BinOf(of=STAY_INSIDE, edges=(3, 30, 31, 150))]),
+        ask(axes=[db], value=Plain(of=OrMissing(of=STAY_INSIDE)), bounds=CellBound(max_cells=1)),
+        ask(axes=[db], value=Plain(of=SINCE_FIRST), where=Between(of=STAY, lower=-5)),
+        ask(axes=[db, GROUPS]),
+        ask(axes=[db, OrMissing(of=OPEN_GROUPS)], bounds=CellBound(max_cells=2)),
+        ask(axes=[db, OPEN_GROUPS], value=Centred(of=col("pressure"))),
+        ask(axes=[db], where=IsIn(of=GROUPS, values=(1, 4)), bounds=RowBound(max_rows=2)),
+        ask(axes=[db, Holds(of=IsIn(of=OPEN_GROUPS, values=(0,)))]),
+    )
 
 
 def val(name: str) -> ValueOf:
@@ -317,6 +358,7 @@ def menu() -> tuple[Aggregate | KeyedAggregate, ...]:
         ask("person", axes=[of_person, QualityOf(of=col("age", "person"))]),
         *(ask(axes=[db, QualityOf(of=col(name))]) for name in JUDGED),
         ask(axes=[db, QualityOf(of=col("strict")), QualityOf(of=col("big"))], bounds=two),
+        *asked_of_days_and_cases(db),
         *asked_of_codes(),
         KeyedAggregate(
             relation=Relation(table="events"), key=col("note"), bounds=CellBound(max_cells=2)

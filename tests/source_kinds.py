@@ -172,6 +172,17 @@ def _in_parquet(*, parts: int = 1, under: Path = Path(), **options: Any) -> Any:
     return store
 
 
+def _in_splits(folder: Path, tables: Tables) -> Stored:
+    """Shards in folders of splits, as MEDS has them."""
+    for name, rows in tables.items():
+        third = -(-max(rows.num_rows, 1) // 3)
+        for place, split in enumerate(("held_out", "train", "train/later")):
+            path = folder / name / split / f"{place}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(rows.slice(place * third, third), path)
+    return Stored(source=Source(kind=SourceKind.MEDS, path=".", version="0.4"), base=folder)
+
+
 def _in_csv(folder: Path, tables: Tables) -> Stored:
     for name, rows in tables.items():
         pyarrow.csv.write_csv(rows, folder / f"{name}.csv")
@@ -450,6 +461,7 @@ KINDS = (
     Kind(name="parquet, parts", store=_in_parquet(parts=3, data_page_version="2.0")),
     Kind(name="parquet, hive", store=_in_parquet(under=HIVE)),
     Kind(name="parquet, parts, hive", store=_in_parquet(parts=2, under=HIVE)),
+    Kind(name="meds", store=_in_splits),
     Kind(name="csv", store=_in_csv, holds=in_calendar, text_ids=True),
     Kind(name="csv, broken bytes", store=_in_broken_csv, holds=in_broken_lines, text_ids=True),
     Kind(name="omop, parquet", store=_in_omop),

@@ -9,7 +9,9 @@ from confide.drawing.numbers import MINUS, clean
 from confide.drawing.words import Words
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -49,6 +51,13 @@ def expression_text(expression: Expression, *, dataset: Dataset, words: Words) -
         case PartOf(of=inner, part=part):
             name = expression_text(inner, dataset=dataset, words=words)
             return words.say(f"part.{part.value}", name=name)
+        case DaysOf(start=start, end=end):
+            first, last = (
+                expression_text(each, dataset=dataset, words=words) for each in (start, end)
+            )
+            return words.say("part.days", start=first, end=last)
+        case CaseOf(keys=keys):
+            return words.listed([clean(key) for key in keys], joint="or")
         case Holds(of=predicate):
             return condition_text(predicate, dataset=dataset, words=words)
         case OrMissing(of=inner):

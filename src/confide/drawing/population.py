@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from confide.drawing.conditions import condition_text, expression_text, label, value_text
-from confide.drawing.numbers import in_sentence, opening, ranged
+from confide.drawing.numbers import clean, in_sentence, opening, ranged
 from confide.drawing.words import Words
 from confide.plans.plan import Measurement, Plan, Statistic
-from confide.tables.conditions.unknown import beyond, can_be_unknown
+from confide.tables.conditions.unknown import beyond, can_be_unknown, sometimes_none
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -143,10 +145,46 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
             yield from _made_of(inner, dataset=dataset, words=words)
         case ValueOf(name=name):
             yield from _value(name, dataset=dataset, words=words)
+        case DaysOf():
+            yield from _days(expression, dataset=dataset, words=words)
+        case CaseOf():
+            yield _cases(expression, dataset=dataset, words=words)
         case ColumnOf() | Holds() | QualityOf():
             return
         case _:
             assert_never(expression)
+
+
+def _days(expression: DaysOf, *, dataset: Dataset, words: Words) -> Iterator[str]:
+    ends = (expression.start, expression.end)
+    start, end = (expression_text(each, dataset=dataset, words=words) for each in ends)
+    yield words.say(
+        "made.days-left-out" if expression.inside else "made.days",
+        name=opening(expression_text(expression, dataset=dataset, words=words)),
+        start=start,
+        end=end,
+        lower=f"{expression.lower:,}",
+        upper=f"{expression.upper:,}",
+    )
+    for each in ends:
+        yield from _made_of(each, dataset=dataset, words=words)
+
+
+def _cases(expression: CaseOf, *, dataset: Dataset, words: Words) -> str:
+    told = [
+        words.say(
+            "made.case",
+            label=clean(expression.keys[place]),
+            where=condition_text(when, dataset=dataset, words=words) or words.say("made.case-else"),
+        )
+        for when, place in expression.cases
+    ]
+    return words.say(
+        "made.cases",
+        name=opening(expression_text(expression, dataset=dataset, words=words)),
+        cases="; ".join(told),
+        rest=words.say("made.cases-open") if sometimes_none(expression) else "",
+    )
 
 
 def _value(name: str, *, dataset: Dataset, words: Words) -> Iterator[str]:

@@ -34,6 +34,7 @@ from confide.files.linked import require_no_ledger_behind
 from confide.files.public.labels import read_labels
 from confide.files.public.private_places import PrivatePlaces, declared_places, with_source
 from confide.files.source.omop import without_no_concept
+from confide.files.source.stays import require_patients
 from confide.files.source.suited import require_suited
 from confide.files.texts import Counting, Section, beside, read_section
 from confide.files.values import DerivedSection, PerPatientSection, with_values
@@ -248,6 +249,8 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
     if source.kind is SourceKind.OMOP:
         tables = tuple(map(without_no_concept, tables))
     require_suited(tables, source=source)
+    unit = PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id)
+    require_patients(tables, unit=unit)
     policy = governing(file, path=path)
     accounting = file.accounting if policy is None else file.accounting.under(policy)
     selection = accounting.selections
@@ -258,7 +261,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         id=file.dataset.id,
         lineage=file.dataset.lineage,
         snapshot=file.dataset.snapshot,
-        unit=PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id),
+        unit=unit,
         adjacency=file.protects.adjacency,
         measure=accounting.planned_in,
         mixed=accounting.is_mixed,

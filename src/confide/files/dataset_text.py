@@ -60,6 +60,8 @@ def _table(table: Table) -> Iterator[str]:
     yield f"  {table.name}:"
     if table.source != table.name:
         yield f"    from: {_text(table.source)}"
+    if table.id_column:
+        yield f"    id: {_text(table.id_column)}"
     if table.one_row_per_patient:
         yield "    rows-per-patient: 1"
     if table.usual_rows:

@@ -1,7 +1,7 @@
 """Derived columns and per-patient values of dataset.yaml.
 
-A derived column is a function of one row: bins of a number or date, or a calendar part.  A
-per-patient value is a function of one patient's own rows: first, last, any, count, days between.
+A derived column is a function of one row: bins of a number or date, a calendar part, days or cases.
+A per-patient value is a function of one patient's own rows: first, last, any, count, days between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,17 @@ from typing import Any
 from pydantic import Field
 
 from confide.errors import ContractError, UnboundedError, concerning
+from confide.files.derived.cases import read_cases
 from confide.files.texts import Bound, Counting, Section, Whole
 from confide.files.where import canonical, read_where
-from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DatePart,
+    DaysOf,
+    PartOf,
+    ValueOf,
+)
 from confide.tables.per_patient import (
     AtEnd,
     CountOf,
@@ -23,15 +31,22 @@ from confide.tables.per_patient import (
     Which,
 )
 from confide.tables.relation import domain, resolve
-from confide.tables.schema import Dataset, Derived, Kind
+from confide.tables.schema import Dataset, Derived, Kind, Outside
 
 
 class DerivedSection(Section):
-    """Bins of a number or date, or a calendar part."""
+    """Bins of a number or date, a calendar part, days between two dates, or named cases."""
 
-    of: str
+    of: str | None = None
     bins: list[Bound] | None = None
     part: DatePart | None = None
+    days_between: list[str] | None = None
+    lower: Whole | None = None
+    upper: Whole | None = None
+    outside: Outside = Outside.CLIP
+    case: dict[str, dict[str, Any]] | None = None
+    else_: str = Field(default="drop", alias="else")
+    missing: str = "drop"
     label: str = ""
 
 
@@ -62,6 +77,14 @@ _TAKES = {
 }
 """What each kind of per-patient value reads beside its own key; what none reads is refused."""
 
+_MAKES = {
+    "bins": ("of",),
+    "part": ("of",),
+    "days_between": ("lower", "upper", "outside"),
+    "case": ("of", "else_", "missing"),
+}
+"""The same of derived columns."""
+
 
 def with_values(
     dataset: Dataset,
@@ -86,30 +109,78 @@ def with_values(
 
 
 def _derived(name: str, section: DerivedSection, *, dataset: Dataset) -> Derived:
+    kinds = [kind for kind in _MAKES if getattr(section, kind) is not None]
+    if len(kinds) != 1:
+        raise ContractError(
+            f"Derived {name!r} needs one of bins, part, days-between and case.",
+            hint="Write bins: [20, 40, 60, 80], part: month, or days-between: [in, out].",
+        )
+    if unread := section.unread(kinds[0], "label", *_MAKES[kinds[0]]):
+        raise ContractError(
+            f"Derived {name!r} is made by {kinds[0].replace('_', '-')}, which does not read "
+            f"{', '.join(unread)}.",
+            hint="Leave it out.",
+        )
+    made: BinOf | PartOf | DaysOf
+    match kinds[0]:
+        case "case":
+            return Derived(name=name, of=read_cases(name, section, dataset=dataset))
+        case "days_between":
+            made = _days_of(name, section, dataset=dataset)
+        case _:
+            made = _cut(name, section, dataset=dataset)
+    domain(made, dataset=dataset)
+    return Derived(name=name, of=made)
+
+
+def _cut(name: str, section: DerivedSection, *, dataset: Dataset) -> BinOf | PartOf:
+    of = _read(name, section.of, dataset=dataset)
+    if section.bins is None:
+        if section.part is None or isinstance(of, DaysOf):
+            raise ContractError("Only a date has calendar parts.", hint="Use `bins` for a number.")
+        return PartOf(of=of, part=section.part)
+    within = domain(of, dataset=dataset)
+    return BinOf(
+        of=of, edges=tuple(canonical(str(section.of), edge, within) for edge in section.bins)
+    )
+
+
+def _days_of(name: str, section: DerivedSection, *, dataset: Dataset) -> DaysOf:
+    ends = section.days_between or []
+    if len(ends) != 2 or section.lower is None or section.upper is None:
+        raise UnboundedError(
+            f"Derived {name!r} needs two dates and bounds.",
+            hint="Write days-between: [admitted, discharged], lower: 0, upper: 365.",
+        )
+    start, end = (_read(name, each, dataset=dataset) for each in ends)
+    if isinstance(start, DaysOf) or isinstance(end, DaysOf):
+        raise ContractError("Days are counted between two dates.")
+    if isinstance(start, ColumnOf) and isinstance(end, ColumnOf) and start.table != end.table:
+        several = [t for t in (start.table, end.table) if not dataset.keeps_one_row(t)]
+        if len(several) > 1:
+            raise ContractError(
+                f"Derived {name!r}: {ends[0]} and {ends[1]} stand in different tables.",
+                hint="Name two dates of one row, or declare per-patient dates of them.",
+            )
+    drop = section.outside is Outside.DROP
+    return DaysOf(start=start, end=end, lower=section.lower, upper=section.upper, inside=drop)
+
+
+def _read(name: str, column: str | None, *, dataset: Dataset) -> ColumnOf | ValueOf | DaysOf:
+    """Return what a derived column is of: a column, a per-patient value, or a number of days."""
+    if column is None:
+        raise ContractError(f"Derived {name!r} does not say of what.", hint="Write of: age.")
     table = dataset.tables[0].name
-    owners = [t.name for t in dataset.tables if any(c.name == section.of for c in t.columns)]
+    owners = [t.name for t in dataset.tables if any(c.name == column for c in t.columns)]
     if len(owners) > 1:
         raise ContractError(
-            f"Derived {name!r}: several tables have a column {section.of!r}: {', '.join(owners)}.",
-            hint=f"Write which one is meant: of: {owners[0]}.{section.of}.",
+            f"Derived {name!r}: several tables have a column {column!r}: {', '.join(owners)}.",
+            hint=f"Write which one is meant: {owners[0]}.{column}.",
         )
-    of = resolve(section.of, table=owners[0] if len(owners) == 1 else table, dataset=dataset)
-    if not isinstance(of, ColumnOf | ValueOf):
+    of = resolve(column, table=owners[0] if len(owners) == 1 else table, dataset=dataset)
+    if not isinstance(of, ColumnOf | ValueOf | DaysOf):
         raise ContractError(f"Derived {name!r} must be of a column or a per-patient value.")
-    within = domain(of, dataset=dataset)
-    match section.bins, section.part:
-        case list() as bins, None:
-            edges = tuple(canonical(section.of, edge, within) for edge in bins)
-            return Derived(name=name, of=BinOf(of=of, edges=edges))
-        case None, DatePart() as part:
-            derived = Derived(name=name, of=PartOf(of=of, part=part))
-            domain(derived.of, dataset=dataset)
-            return derived
-        case _:
-            raise ContractError(
-                f"Derived {name!r} needs either bins or part.",
-                hint="Write bins: [20, 40, 60, 80] or part: month.",
-            )
+    return of
 
 
 def _value(name: str, section: PerPatientSection, *, dataset: Dataset) -> PerPatientValue:

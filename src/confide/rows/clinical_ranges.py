@@ -18,6 +18,12 @@ from confide.errors import UnknownNameError
 from confide.regular_file import own_text
 from confide.tables.schema import Column, Kind, Outside
 
+_SOURCES = {
+    "device": "measuring range of bedside devices",
+    "assay": "measuring range of laboratory analysers",
+    "scale": "all that the quantity can be",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClinicalRange:
@@ -33,6 +39,7 @@ class ClinicalRange:
         upper: Greatest plausible value.
         step: Grid step.
         analyte: By which mass, amount and charge convert; "" where no unit depends on it.
+        source: What the range is taken from: device, assay or scale.
     """
 
     key: str
@@ -44,6 +51,15 @@ class ClinicalRange:
     upper: Fraction
     step: Fraction
     analyte: str = ""
+    source: str = "assay"
+
+    @property
+    def because(self) -> str:
+        """Where the bounds come from."""
+        return (
+            f"Plausible range of LOINC {self.loinc}, {self.name}: {_SOURCES[self.source]}; "
+            "no data looked at."
+        )
 
     def column(self, *, name: str, source: str) -> Column:
         """Return a column clipped to this range.
@@ -62,14 +78,18 @@ class ClinicalRange:
             scale=self.step,
             unit=self.unit,
             outside=Outside.CLIP,
-            because=f"Plausible range of LOINC {self.loinc}, {self.name}; no data looked at.",
+            because=self.because,
         )
 
 
 @functools.cache
 def clinical_ranges() -> tuple[ClinicalRange, ...]:
     """Return every known range, in clinical order."""
-    text = own_text("confide.rows", "clinical_ranges.toml")
+    found = {
+        key: entry
+        for name in ("clinical_ranges.toml", "clinical_labs.toml")
+        for key, entry in tomllib.loads(own_text("confide.rows", name)).items()
+    }
     return tuple(
         ClinicalRange(
             key=key,
@@ -81,8 +101,9 @@ def clinical_ranges() -> tuple[ClinicalRange, ...]:
             upper=Fraction(entry["upper"]),
             step=Fraction(entry["step"]),
             analyte=entry.get("analyte", ""),
+            source=entry["source"],
         )
-        for key, entry in tomllib.loads(text).items()
+        for key, entry in found.items()
     )
 
 
@@ -100,3 +121,54 @@ def clinical_range(key: str) -> ClinicalRange:
         if key in (known.key, known.loinc, str(known.omop)):
             return known
     raise UnknownNameError("measurement", key, known=[known.key for known in clinical_ranges()])
+
+
+_ALSO_CALLED = {
+    "sbp": "systolic",
+    "systolic_bp": "systolic",
+    "dbp": "diastolic",
+    "diastolic_bp": "diastolic",
+    "map": "mean_pressure",
+    "hr": "heart_rate",
+    "pulse": "heart_rate",
+    "rr": "respiratory_rate",
+    "resp_rate": "respiratory_rate",
+    "spo2": "oxygen_saturation",
+    "temp": "temperature",
+    "fio2": "inspired_oxygen",
+    "crea": "creatinine",
+    "kreatinin": "creatinine",
+    "bun": "urea_nitrogen",
+    "glukose": "glucose",
+    "hb": "haemoglobin",
+    "hgb": "haemoglobin",
+    "hemoglobin": "haemoglobin",
+    "hct": "haematocrit",
+    "hematocrit": "haematocrit",
+    "wbc": "leukocytes",
+    "leukozyten": "leukocytes",
+    "rbc": "erythrocytes",
+    "plt": "platelets",
+    "thrombozyten": "platelets",
+    "natrium": "sodium",
+    "kalium": "potassium",
+    "crp": "c_reactive_protein",
+    "tsh": "thyrotropin",
+    "laktat": "lactate",
+    "ldl_cholesterol": "ldl",
+    "hdl_cholesterol": "hdl",
+    "a1c": "hba1c",
+}
+"""Names of columns that leave no doubt, and of what they are."""
+
+
+def range_called(name: str) -> ClinicalRange | None:
+    """Return the range of what a column is called; None where its name does not say one.
+
+    Example:
+        >>> range_called("SBP").unit, range_called("Creatinine").loinc, range_called("x")
+        ('mm[Hg]', '2160-0', None)
+    """
+    key = "_".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+    key = _ALSO_CALLED.get(key, key)
+    return next((known for known in clinical_ranges() if known.key == key), None)

@@ -1,10 +1,10 @@
-"""Row-local expressions: a column, a person's attribute, a bin of it, a part of a date.
+"""Row-local expressions: a column, an attribute of its person, and what is made of them.
 
 Each expression has a public :class:`~confide.tables.schema.Domain` and evaluates, for one row, to a
 canonical integer in it or to NULL.
 
 *Privacy:* an expression sees one row and values that are functions of the same person's rows, so it
-moves no bound.  Bins are public; an observed value never becomes an edge.
+moves no bound.  Bins and cases are public; an observed value never becomes an edge.
 """
 
 import enum
@@ -16,6 +16,13 @@ from confide.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from confide.tables.filter import Predicate
+
+
+MOST_BRANCHES = 100
+"""Cases stand in every plan of the data set, and so in every row of the ledger."""
+
+MOST_DAYS = 4_000_000
+"""More than lie between any two dates of four digits."""
 
 
 class DatePart(enum.Enum):
@@ -53,13 +60,39 @@ class BinOf:
             Outside all bins: NULL.
     """
 
-    of: "ColumnOf | ValueOf"
+    of: "ColumnOf | ValueOf | DaysOf"
     edges: tuple[int, ...]
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2 or any(a >= b for a, b in itertools.pairwise(self.edges)):
             raise InvalidParameterError(
                 "Expected at least two increasing bin edges.", hint="Write bins: [20, 40, 60, 80]."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysOf:
+    """Days from one date of a row to another, such as the length of a stay; NULL if either is.
+
+    Attributes:
+        start: The date from which days are counted.
+        end: The date to which they are.
+        lower: Least number of days.
+        upper: Greatest; beyond either end a number is that end.
+        inside: Whether a number beyond an end is NULL instead.
+    """
+
+    start: "ColumnOf | ValueOf"
+    end: "ColumnOf | ValueOf"
+    lower: int
+    upper: int
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        if not -MOST_DAYS <= self.lower < self.upper <= MOST_DAYS:
+            raise InvalidParameterError(
+                f"Expected lower < upper days, got {self.lower} and {self.upper}.",
+                hint="Write lower: 0, upper: 365.",
             )
 
 
@@ -88,13 +121,35 @@ class Holds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOf:
+    """The label of the first case whose predicate the row satisfies; NULL where it satisfies none.
+
+    Attributes:
+        keys: Labels.
+        cases: Pairs (predicate, index into ``keys``), in the order in which they are tried.
+    """
+
+    keys: tuple[str, ...]
+    cases: "tuple[tuple[Predicate, int], ...]"
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.cases) <= MOST_BRANCHES or len(set(self.keys)) != len(self.keys):
+            raise InvalidParameterError(
+                f"Expected 1 to {MOST_BRANCHES} cases, each label once.",
+                hint="Write case: {old: {age: {from: 65}}}.",
+            )
+        if {place for _, place in self.cases} != set(range(len(self.keys))):
+            raise InvalidParameterError("Expected a case for each label.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OrMissing:
     """An expression whose NULL is a value of its own, one past its domain; never NULL.
 
     Labelled domains get a last label, "missing".
     """
 
-    of: "ColumnOf | ValueOf | BinOf | PartOf"
+    of: "ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,4 +163,6 @@ class QualityOf:
     of: ColumnOf
 
 
-Expression: TypeAlias = ColumnOf | ValueOf | BinOf | PartOf | Holds | OrMissing | QualityOf
+Expression: TypeAlias = (
+    ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf | Holds | OrMissing | QualityOf
+)

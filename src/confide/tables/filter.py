@@ -16,7 +16,9 @@ from typing import TypeAlias, assert_never
 
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -92,10 +94,12 @@ def sources(expression: Expression) -> tuple[ColumnOf | ValueOf, ...]:
     match expression:
         case ColumnOf() | ValueOf():
             return (expression,)
-        case BinOf(of=inner) | PartOf(of=inner) | QualityOf(of=inner):
-            return (inner,)
-        case OrMissing(of=inner):
+        case DaysOf(start=start, end=end):
+            return (start, end)
+        case BinOf(of=inner) | PartOf(of=inner) | QualityOf(of=inner) | OrMissing(of=inner):
             return sources(inner)
+        case CaseOf(cases=cases):
+            return tuple(s for part, _ in cases for e in expressions(part) for s in sources(e))
         case Holds(of=predicate):
             return tuple(s for e in expressions(predicate) for s in sources(e))
         case _:
@@ -109,7 +113,9 @@ def qualities(expression: Expression) -> tuple[QualityOf, ...]:
             return (expression,)
         case Holds(of=predicate):
             return tuple(q for e in expressions(predicate) for q in qualities(e))
-        case ColumnOf() | ValueOf() | BinOf() | PartOf() | OrMissing():
+        case CaseOf(cases=cases):
+            return tuple(q for part, _ in cases for e in expressions(part) for q in qualities(e))
+        case ColumnOf() | ValueOf() | BinOf() | PartOf() | DaysOf() | OrMissing():
             return ()
         case _:
             assert_never(expression)

@@ -26,8 +26,10 @@ from confide.errors import ContractError, UnknownNameError
 from confide.privacy.unit import Entity
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
     DatePart,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -77,9 +79,15 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
         case PartOf(part=part):
             first, last = day_range(expression, dataset=dataset)
             return _parts(part, first=first, last=last)
+        case DaysOf(start=start, end=end, lower=lower, upper=upper):
+            _require_dates(start, end, dataset=dataset)
+            return Domain(kind=Kind.NUMBER, lower=lower, upper=upper, unit="d")
+        case CaseOf(keys=keys, cases=cases):
+            for predicate, _ in cases:
+                _require_declared(predicate, dataset=dataset)
+            return Domain(kind=Kind.CATEGORY, lower=0, upper=len(keys) - 1, keys=keys)
         case Holds(of=predicate):
-            for part_of_it in expressions(predicate):
-                domain(part_of_it, dataset=dataset)
+            _require_declared(predicate, dataset=dataset)
             return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
         case OrMissing(of=inner):
             return _or_missing(domain(inner, dataset=dataset))
@@ -87,6 +95,18 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             return _quality(column_of(column, dataset).kind)
         case _:
             assert_never(expression)
+
+
+def _require_declared(predicate: Predicate, *, dataset: Dataset) -> None:
+    for part in expressions(predicate):
+        domain(part, dataset=dataset)
+
+
+def _require_dates(*ends: Expression, dataset: Dataset) -> None:
+    if any(domain(end, dataset=dataset).kind is not Kind.DATE for end in ends):
+        raise ContractError(
+            "Days are counted between two dates.", hint="Name two columns of kind: date."
+        )
 
 
 def _or_missing(inner: Domain) -> Domain:

@@ -23,6 +23,7 @@ class SourceKind(enum.Enum):
     SPSS = "spss"
     SAS = "sas"
     FHIR = "fhir"
+    MEDS = "meds"
 
     @property
     def exported(self) -> bool:
@@ -47,7 +48,7 @@ class Source:
     Attributes:
         kind: What holds the tables.
         path: A DuckDB file; or the folder or file of the tables; empty for frames.
-        version: OMOP CDM version, "5.3" or "5.4"; empty otherwise.
+        version: OMOP CDM version, "5.3" or "5.4"; "0.4" of MEDS; empty otherwise.
     """
 
     kind: SourceKind
@@ -63,4 +64,9 @@ class Source:
             raise ContractError(
                 f"Expected OMOP CDM version 5.3 or 5.4, got {self.version!r}.",
                 hint='Write source: {kind: omop, version: "5.4", path: cdm.duckdb}.',
+            )
+        if self.kind is SourceKind.MEDS and self.version != "0.4":
+            raise ContractError(
+                f"Expected MEDS version 0.4, got {self.version!r}.",
+                hint='Write source: {kind: meds, version: "0.4", path: cohort}.',
             )

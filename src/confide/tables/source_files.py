@@ -80,6 +80,9 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
     match kind:
         case SourceKind.FRAMES | SourceKind.DUCKDB:
             return ()
+        case SourceKind.MEDS:
+            shards = _below(root / table, endings=PARQUET)
+            return (shards,) if shards else ()
         case SourceKind.PARQUET:
             return _parts(root, table, endings=PARQUET)
         case SourceKind.CSV:
@@ -133,6 +136,21 @@ def _of_resource(root: Path, resource: str) -> tuple[Path, ...]:
         path
         for path in _files_in(root, endings=NDJSON)
         if resource in re.split(r"[^A-Za-z]+", path.name)
+    )
+
+
+def _below(folder: Path, *, endings: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the files of a folder and of the folders in it: shards of splits, ``train/0.parquet``.
+
+    A link to a folder is not followed: it could lead in a circle.
+    """
+    if not folder.is_dir():
+        return ()
+    splits = (p for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink())
+    kept = (p for p in splits if not p.name.startswith((".", "_")))
+    return (
+        *_files_in(folder, endings=endings),
+        *(part for each in kept for part in _below(each, endings=endings)),
     )
 
 

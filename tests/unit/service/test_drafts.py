@@ -10,6 +10,7 @@ import pytest
 from command_line import confide
 from confide.files.dataset import read_dataset
 from exported_sources import STORED, store
+from workbooks import workbook
 
 DAYS = ("--since", "2010-01-01", "--until", "2026-12-31")
 needs_files = pytest.mark.parametrize("kind", STORED)
@@ -228,3 +229,15 @@ def test_an_export_is_checked_and_released_by_its_dictionary(tmp_path):
     told = confide("check", path, "--json", "--quiet").json
     assert told["findings"] == []
     assert told["tables"][0]["patients"] == 60
+
+
+def test_what_a_column_is_called_proposes_a_plausible_range(tmp_path):
+    """A proposal in a remark: bounds are written by whoever knows what the column holds."""
+    pytest.importorskip("python_calamine", reason="the extra `files` is not installed")
+    path = tmp_path / "labs.xlsx"
+    path.write_bytes(workbook({"Labs": [["pid", "SBP", "Kreatinin", "mood"], ["p1", 7, 8, 9]]}))
+    text = confide("describe", "--model", "excel", "--source", path, "--quiet").out
+    told = [line.strip() for line in text.splitlines() if "plausible" in line]
+    assert len(told) == 2
+    assert 'lower: 50, upper: 260, step: 1, unit: "mm[Hg]"' in told[0]
+    assert "LOINC 2160-0" in told[1]

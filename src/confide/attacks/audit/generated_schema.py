@@ -21,8 +21,21 @@ from typing import Any
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
-from confide.tables.expression import BinOf, ColumnOf, DatePart, PartOf, ValueOf
-from confide.tables.filter import Between, Everything, IsIn
+from confide.tables.expression import (
+    BinOf,
+    CaseOf,
+    ColumnOf,
+    DatePart,
+    DaysOf,
+    PartOf,
+    ValueOf,
+)
+from confide.tables.filter import (
+    AnyOf,
+    Between,
+    Everything,
+    IsIn,
+)
 from confide.tables.per_patient import AtEnd, CountOf, DaysBetween, HasAny, Which
 from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Derived, Kind, Outside, Table
@@ -209,9 +222,28 @@ _PLACE = Spine(
     areas=(("A", "low"), ("B", "low"), ("C", "high"), ("D", "high")),
     population=(10, 20, 40, 80),
 )
+_SINCE_FIRST = DaysOf(start=ValueOf(name="first"), end=_DAY, lower=0, upper=60)
+_ROUTE = CaseOf(
+    keys=("A or late", "much", "rest", "unknown"),
+    cases=(
+        (
+            AnyOf(
+                of=(
+                    IsIn(of=ColumnOf(table="events", column="code"), values=(0,)),
+                    Between(of=_SINCE_FIRST, lower=30),
+                )
+            ),
+            0,
+        ),
+        (Between(of=_AMOUNT, lower=60), 1),
+        (Between(of=_AMOUNT), 2),
+        (Everything(), 3),
+    ),
+)
 _DERIVED = (
     Derived(name="quarter", of=PartOf(of=_DAY, part=DatePart.QUARTER)),
     Derived(name="band", of=BinOf(of=_AMOUNT, edges=(0, 10, 60, 100))),
     Derived(name="visits", of=BinOf(of=ValueOf(name="many"), edges=(0, 1, 3, 5))),
     Derived(name="stay", of=BinOf(of=ValueOf(name="span"), edges=(0, 50, 100))),
+    Derived(name="route", of=_ROUTE),
 )

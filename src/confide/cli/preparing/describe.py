@@ -10,7 +10,7 @@ import typer
 
 from confide.cli.output import Json, Output, Quiet, write
 from confide.errors import InvalidParameterError
-from confide.service.preparing.describe import COMMON, Model
+from confide.service.preparing.describe import COMMON, Model, SiteConcepts
 from confide.service.preparing.describe import describe as described
 
 
@@ -27,6 +27,16 @@ def describe(  # noqa: PLR0913 - one for each option
     dictionary: Annotated[str, typer.Option(help="Data dictionary of REDCap; CSV.")] = "",
     sheet: Annotated[str, typer.Option(help="Sheet of a workbook; its only one.")] = "",
     header: Annotated[int, typer.Option(min=1, help="Row of its names.")] = 1,
+    vocabulary: Annotated[
+        str, typer.Option(help="Folder of a download of the OMOP vocabulary.")
+    ] = "",
+    roll_up: Annotated[
+        str, typer.Option(help="OMOP concepts, whose descendants become groups.")
+    ] = "",
+    visits: Annotated[str, typer.Option(help="OMOP concepts of the site's types of visits.")] = "",
+    cohorts: Annotated[
+        str, typer.Option(help="Cohort definitions: 12=diabetes, 13=controls.")
+    ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,6 +51,7 @@ def describe(  # noqa: PLR0913 - one for each option
         dictionary=dictionary,
         sheet=sheet,
         header=header,
+        site=SiteConcepts(vocabulary=vocabulary, roll_up=roll_up, visits=visits, cohorts=cohorts),
     )
     output = Output(json=as_json, quiet=quiet)
     output.result("describe", made, show=lambda: write(made.dataset))

@@ -24,7 +24,14 @@ from confide.plans.plan import Study
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.tables.bound_contributions import RowBound
-from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DaysOf,
+    Expression,
+    OrMissing,
+    ValueOf,
+)
 from confide.tables.records import Records
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Kind
@@ -205,7 +212,7 @@ def _read(
     if many is None and within.kind is not Kind.CATEGORY and within.size() > FEW_LEVELS:
         many = BINS
     if many is not None:
-        if not isinstance(of, ColumnOf | ValueOf) or within.kind is Kind.CATEGORY:
+        if not isinstance(of, ColumnOf | ValueOf | DaysOf) or within.kind is Kind.CATEGORY:
             raise ContractError(
                 f"Column {name!r} is a category already, and is not put into bins.",
                 hint="Leave bins out.",

@@ -19,7 +19,14 @@ from confide.errors import ContractError
 from confide.jobs.synthesis.model.belief import beliefs, summed
 from confide.jobs.synthesis.model.fit import Impossible, zeros_of
 from confide.jobs.synthesis.model.junction_tree import Clique, JunctionTree
-from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DaysOf,
+    Expression,
+    OrMissing,
+    ValueOf,
+)
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset, Kind
 
@@ -175,7 +182,7 @@ def level_ends(of: Expression, *, dataset: Dataset) -> tuple[Ints, Ints] | None:
             ends = [high - 1 for _, high in itertools.pairwise(edges)]
             ends[-1] = edges[-1]
             return np.array(edges[:-1], dtype=np.int64), np.array(ends, dtype=np.int64)
-        case ColumnOf() | ValueOf():
+        case ColumnOf() | ValueOf() | DaysOf():
             found = domain(of, dataset=dataset)
             if found.kind not in (Kind.NUMBER, Kind.DATE):
                 return None

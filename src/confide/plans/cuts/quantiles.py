@@ -35,7 +35,14 @@ from confide.tables.aggregates.refined import MOST_FINE, MOST_FINE_IN_ALL, Refin
 from confide.tables.aggregates.shapes import Refined
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import CellBound, ContributionBounds, rows_per_unit
-from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DaysOf,
+    Expression,
+    OrMissing,
+    ValueOf,
+)
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Domain, Kind
 
@@ -82,7 +89,7 @@ class QuantileCells:
         expect: Public planning number of rows in a group.
     """
 
-    number: "ColumnOf | ValueOf"
+    number: "ColumnOf | ValueOf | DaysOf"
     of: Domain
     edges: tuple[int, ...]
     stated: bool
@@ -217,7 +224,7 @@ def quantile_cells(  # noqa: PLR0913 - what a study may say of cells
         ContractError: If it is not a number of a table, or the named edges do not suit it.
     """
     of = resolve(column, table=table, dataset=dataset)
-    if not isinstance(of, ColumnOf | ValueOf):
+    if not isinstance(of, ColumnOf | ValueOf | DaysOf):
         raise ContractError(f"{name} needs a column, not a derived one.")
     within = domain(of, dataset=dataset)
     if within.kind is not Kind.NUMBER:

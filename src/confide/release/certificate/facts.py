@@ -11,7 +11,9 @@ from confide.release.certificate.parts import FactPart
 from confide.tables.conditions.conditions import shown
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -159,6 +161,15 @@ def expression_text(expression: Expression, *, dataset: Dataset) -> str:
             return f"bin of {expression_text(of, dataset=dataset)}"
         case PartOf(of=of, part=part):
             return f"{part.value} of {expression_text(of, dataset=dataset)}"
+        case DaysOf(start=start, end=end, lower=lower, upper=upper):
+            first, last = (expression_text(each, dataset=dataset) for each in (start, end))
+            drop = ", others left out" if expression.inside else ""
+            return f"days from {first} to {last}, [{lower}, {upper}] d{drop}"
+        case CaseOf(keys=keys, cases=cases):
+            told = (
+                f"{keys[place]} if {condition_text(when, dataset=dataset)}" for when, place in cases
+            )
+            return f"the first of: {'; '.join(told)}"
         case Holds(of=predicate):
             return f"({condition_text(predicate, dataset=dataset)})"
         case OrMissing(of=of):

@@ -32,8 +32,10 @@ from confide.rows.cells.build import (
 )
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
     DatePart,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -57,7 +59,12 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
         case BinOf(of=inner, edges=edges):
             within = domain(inner, dataset=dataset)
             sure = edges[0] <= within.lower and within.upper <= edges[-1]
-            return _bin(of(inner), edges, sure=sure)
+            return _bin(number_of(inner, of=of, dataset=dataset), edges, sure=sure)
+        case DaysOf(start=start, end=end):
+            return _days(minus(of(end), of(start)), within=expression)
+        case CaseOf(cases=cases):
+            told = ((holds(when, of=of, dataset=dataset), num(place)) for when, place in cases)
+            return cast(case(*told, default=NULL), BIGINT)
         case PartOf(of=inner, part=part):
             return _in_range(of(inner), expression, part=part, dataset=dataset)
         case Holds(of=predicate):
@@ -73,7 +80,8 @@ def is_known(expression: Expression, *, of: Reference, dataset: Dataset) -> exp.
     """Return whether an expression has a value; for a bin without looking for it."""
     match expression:
         case BinOf(of=inner, edges=edges):
-            value, within = of(inner), domain(inner, dataset=dataset)
+            value = number_of(inner, of=of, dataset=dataset)
+            within = domain(inner, dataset=dataset)
             parts = [present(value)]
             if within.lower < edges[0]:
                 parts.append(_sure(at_most(num(edges[0]), value)))
@@ -145,6 +153,13 @@ def _bin(value: exp.Expr, edges: tuple[int, ...], *, sure: bool) -> exp.Expr:
         outside = some(less(value, num(edges[0])), less(num(edges[-1]), value))
         unknown.append((outside, NULL))
     return case(*unknown, default=inside) if unknown else inside
+
+
+def _days(days: exp.Expr, *, within: DaysOf) -> exp.Expr:
+    """Return a number of days between its ends; NULL stays NULL, and comparing it is false."""
+    low, high = num(within.lower), num(within.upper)
+    below, above = (NULL, NULL) if within.inside else (low, high)
+    return cast(case((less(days, low), below), (less(high, days), above), default=days), BIGINT)
 
 
 def _even_part(edges: tuple[int, ...]) -> tuple[int, ...]:

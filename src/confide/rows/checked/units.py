@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from confide.rows.checked.findings import CheckedColumn, Finding
+from confide.rows.clinical_ranges import range_called
 from confide.tables.clinical_units import Analyte, analyte, clinical_units, conversion
 from confide.tables.schema import Column, Table
 
@@ -96,4 +97,7 @@ def _analyte(column: Column, *, table: Table) -> Analyte | None:
         for key, starts in _CALLED.items():
             if any(name == each or (len(each) > 2 and each in name) for each in starts):
                 return analyte(key)
+        known = range_called(name)
+        if known is not None and known.analyte:
+            return analyte(known.analyte)
     return None

@@ -14,7 +14,9 @@ from confide.rows.copies.copies import MOST_RANKS, Copies
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -106,9 +108,12 @@ def never_null(expression: Expression, *, dataset: Dataset) -> bool:
                 return False
             of = domain(inner, dataset=dataset)
             return edges[0] <= of.lower and of.upper <= edges[-1]
+        case DaysOf(start=start, end=end):
+            ends = (never_null(each, dataset=dataset) for each in (start, end))
+            return not expression.inside and all(ends)
         case Holds() | OrMissing() | QualityOf():
             return True
-        case ValueOf():
+        case ValueOf() | CaseOf():
             return False
 
 

@@ -20,7 +20,9 @@ from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Value
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -78,9 +80,9 @@ def _can_wait(expression: Expression, table: Table) -> bool:
     condition has, is evaluated before.
     """
     match expression:
-        case Holds() | OrMissing() | QualityOf():
+        case Holds() | CaseOf() | OrMissing() | QualityOf():
             return False
-        case ColumnOf() | ValueOf() | BinOf() | PartOf():
+        case ColumnOf() | ValueOf() | BinOf() | PartOf() | DaysOf():
             return all(
                 isinstance(read, ColumnOf) and read.table == table.name
                 for read in sources(expression)

@@ -15,6 +15,7 @@ from confide.errors import ContractError
 
 if TYPE_CHECKING:
     from confide.files.drafts.draft import DraftedTable
+    from confide.tables.schema import Table
 
 _CALLED = {"stata": "Stata", "spss": "SPSS", "sas": "SAS"}
 COMMON = "systolic,diastolic,bmi,hba1c,glucose,creatinine"
@@ -30,6 +31,27 @@ class Model(enum.Enum):
     SAS = "sas"
     REDCAP = "redcap"
     FHIR = "fhir"
+    MIMIC_III = "mimic-iii"
+    MIMIC_IV = "mimic-iv"
+    EICU = "eicu"
+    MEDS = "meds"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteConcepts:
+    """What a site adds to the CDM's specification.
+
+    Attributes:
+        vocabulary: Folder of a download of the OMOP vocabulary; "" for none.
+        roll_up: Ancestors whose descendants become groups, between commas.
+        visits: Concepts of the site's own types of visits, between commas.
+        cohorts: Names of cohort definitions, such as "12=diabetes, 13=controls".
+    """
+
+    vocabulary: str = ""
+    roll_up: str = ""
+    visits: str = ""
+    cohorts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +78,7 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
     dictionary: str = "",
     sheet: str = "",
     header: int = 1,
+    site: SiteConcepts = SiteConcepts(),
 ) -> Described:
     """Return most of a dataset.yaml from public knowledge and dictionaries; never reads a row.
 
@@ -70,6 +93,7 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
         dictionary: Data dictionary of a REDCap project.
         sheet: Name of the sheet of a workbook; "" for its only one.
         header: Number of the row with its names.
+        site: What an OMOP site adds.
 
     Raises:
         ContractError: If a file cannot be read, or there is no dictionary.
@@ -85,10 +109,21 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
     match model:
         case Model.OMOP:
             text = describe_omop(
-                source=source, version=version, measurements=names, since=since, until=until
+                source=source,
+                version=version,
+                measurements=names,
+                since=since,
+                until=until,
+                site=site,
             )
         case Model.FHIR:
             text = describe_fhir(source=source, measurements=names, since=since, until=until)
+        case Model.MIMIC_III | Model.MIMIC_IV | Model.EICU | Model.MEDS:
+            from confide.service.preparing.intensive_care import describe_intensive_care
+
+            text = describe_intensive_care(
+                model.value, source=source, measurements=names, since=since, until=until
+            )
         case Model.REDCAP:
             text = _drafted(_of_redcap(source, dictionary=dictionary), since=since, until=until)
         case Model.EXCEL:
@@ -102,7 +137,13 @@ def describe(  # noqa: PLR0913 - one for each fact of a model
 
 
 def describe_omop(
-    *, source: str, version: str, measurements: Sequence[str], since: dt.date, until: dt.date
+    *,
+    source: str,
+    version: str,
+    measurements: Sequence[str],
+    since: dt.date,
+    until: dt.date,
+    site: SiteConcepts = SiteConcepts(),
 ) -> str:
     """Return most of a dataset.yaml for an OMOP database, from public knowledge alone.
 
@@ -112,22 +153,63 @@ def describe_omop(
         measurements: Short names, LOINC codes or OMOP concepts; each becomes a table.
         since: First day that events are counted.
         until: Last day.
+        site: What the site adds.
 
     Raises:
-        UnknownNameError: If a measurement has no known range.
+        ContractError: If the vocabulary cannot be read.
+        UnknownNameError: If a measurement has no known range, or the vocabulary no such concept.
     """
     from confide.files.dataset_text import dataset_text
     from confide.rows.clinical_ranges import clinical_range
     from confide.rows.sources.omop import measurement_table, omop_tables
 
     tables = (
-        *omop_tables(since=since, until=until),
+        *_of_site(omop_tables(since=since, until=until), site, source, since=since, until=until),
         *(
             measurement_table(clinical_range(name), since=since, until=until)
             for name in measurements
         ),
     )
     return dataset_text(tables, id="omop", kind="omop", version=version, path=source)
+
+
+def _of_site(
+    tables: "tuple[Table, ...]", site: SiteConcepts, source: str, *, since: dt.date, until: dt.date
+) -> "tuple[Table, ...]":
+    from confide.rows.sources.omop_groups import cohort_table, with_groups, with_visits
+    from confide.rows.sources.vocabulary import require_public
+
+    folder = Path(site.vocabulary)
+    if site.roll_up or site.visits:
+        if not site.vocabulary:
+            raise ContractError(
+                "Names and descendants of concepts are read of a vocabulary.",
+                hint="Name the folder of a download: --vocabulary athena.",
+            )
+        require_public(folder, source=Path(source))
+    if site.roll_up:
+        tables = with_groups(tables, ancestors=_ids(site.roll_up), vocabulary=folder)
+    if site.visits:
+        tables = with_visits(tables, types=_ids(site.visits), vocabulary=folder)
+    if site.cohorts:
+        pairs = [each.partition("=") for each in site.cohorts.split(",")]
+        named = {code.strip(): name.strip() for code, _, name in pairs}
+        if not all(code.isdecimal() and name for code, name in named.items()):
+            raise ContractError(
+                "A cohort has the number of its definition, and a name.",
+                hint='Write --cohorts "12=diabetes, 13=controls".',
+            )
+        tables = (*tables, cohort_table(named, since=since, until=until))
+    return tables
+
+
+def _ids(listed: str) -> tuple[int, ...]:
+    words = [each.strip() for each in listed.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise ContractError(
+            "Concepts are whole numbers between commas.", hint="Write --roll-up 201820,316866."
+        )
+    return tuple(dict.fromkeys(int(word) for word in words))
 
 
 def describe_fhir(
@@ -197,7 +279,7 @@ def _of_workbook(source: str, *, sheet: str, header: int) -> "DraftedTable":
         file=path.name,
         person=person,
         columns=tuple(
-            Drafted(source=name, kind="text", label=_label_of(name))
+            Drafted(source=name, kind="text", label=_label_of(name), remark=_plausible(name))
             for name in names
             if name != person
         ),
@@ -222,7 +304,13 @@ def _of_statistics(source: str, *, model: Model) -> "DraftedTable":
         kept = "text" if each.is_text and not each.labels else kept
         if each.name != person:
             columns.append(
-                Drafted(source=each.name, kind=kept, label=each.label, codes=each.labels)
+                Drafted(
+                    source=each.name,
+                    kind=kept,
+                    label=each.label,
+                    codes=each.labels,
+                    remark=_plausible(each.name) if kept == "number" else "",
+                )
             )
     return DraftedTable(
         origin=f"the dictionary of a file of {_CALLED[kind.value]}",
@@ -242,6 +330,20 @@ def _file(source: str, *, endings: tuple[str, ...]) -> Path:
             hint="Its names and labels are read, and no row.",
         )
     return path
+
+
+def _plausible(name: str) -> str:
+    """Return the range that the catalogue has for what a column is called; a proposal."""
+    from confide.rows.clinical_ranges import range_called
+
+    known = range_called(name)
+    if known is None:
+        return ""
+    low, high, step = (f"{float(each):.6g}" for each in (known.lower, known.upper, known.step))
+    return (
+        f"plausible, if it is {known.name} (LOINC {known.loinc}): lower: {low}, upper: {high}, "
+        f'step: {step}, unit: "{known.unit}"'
+    )
 
 
 def _label_of(name: str) -> str:

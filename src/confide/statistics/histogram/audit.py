@@ -36,6 +36,7 @@ AUDITED = Audited(
         ),
         Histogram(id="visits", table="patients", by=("visits", "any")),
         Histogram(id="stays", table="events", by=("stay",)),
+        Histogram(id="routes", table="events", by=("route",), per_patient=PerPatient(cells=2)),
     ),
     events=(
         Histogram(id="codes", table="events", by=("code", "band"), counted=Counted.EVENTS),

@@ -30,7 +30,9 @@ from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.conditions.unknown import can_be_unknown
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     OrMissing,
     PartOf,
@@ -114,7 +116,7 @@ class MeasuredLine:
 
     variable: str
     way: LineVector
-    of: "ColumnOf | ValueOf | BinOf | PartOf"
+    of: "ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf"
     domain: Domain
     missing: bool
     within: Fraction | None = None
@@ -243,7 +245,7 @@ def _of_variable(
 ) -> tuple[MeasuredLine, ...]:
     of = resolve(variable.column, table=table, dataset=dataset)
     within = domain(of, dataset=dataset)
-    if not isinstance(of, ColumnOf | ValueOf | BinOf | PartOf):
+    if not isinstance(of, ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf):
         raise ContractError(f"Variable {variable.column!r} is no column.")
     missing = can_be_unknown(of, table=table, dataset=dataset, where=where)
     if within.keys:

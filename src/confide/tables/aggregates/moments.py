@@ -29,7 +29,14 @@ from confide.tables.aggregates.value import (
     step_unit,
 )
 from confide.tables.bound_contributions import ContributionBounds, ValueRange, sensitivity
-from confide.tables.expression import ColumnOf, Expression, Holds, OrMissing, ValueOf
+from confide.tables.expression import (
+    ColumnOf,
+    DaysOf,
+    Expression,
+    Holds,
+    OrMissing,
+    ValueOf,
+)
 from confide.tables.filter import All, Between
 from confide.tables.relation import Relation, centre, domain
 from confide.tables.schema import Dataset
@@ -74,7 +81,7 @@ class MomentAggregate:
     @property
     def summed(self) -> Expression:
         """What is summed: an expression that has a value in every row that is kept."""
-        if self.missing and isinstance(self.of, ColumnOf | ValueOf):
+        if self.missing and isinstance(self.of, ColumnOf | ValueOf | DaysOf):
             return OrMissing(of=self.of)
         return self.of
 

@@ -37,7 +37,14 @@ from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Ones, Step
 from confide.tables.bound_contributions import ContributionBounds, pooled_sensitivity
-from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.expression import (
+    BinOf,
+    ColumnOf,
+    DaysOf,
+    Expression,
+    OrMissing,
+    ValueOf,
+)
 from confide.tables.relation import Relation, domain
 from confide.tables.schema import Dataset
 
@@ -84,7 +91,7 @@ class RefinedAggregate:
 
     relation: Relation
     by: tuple[Expression, ...]
-    of: "ColumnOf | ValueOf"
+    of: "ColumnOf | ValueOf | DaysOf"
     lower: int
     upper: int
     fine: int

@@ -10,7 +10,9 @@ from typing import assert_never
 from confide.errors import ContractError
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -103,7 +105,9 @@ def _name(expression: Expression) -> str:
             return name
         case BinOf(of=inner) | PartOf(of=inner) | OrMissing(of=inner) | QualityOf(of=inner):
             return _name(inner)
-        case Holds():
+        case DaysOf(start=start, end=end):
+            return f"days from {_name(start)} to {_name(end)}"
+        case Holds() | CaseOf():
             return "condition"
         case _:
             assert_never(expression)

@@ -16,8 +16,10 @@ from typing import TypeAlias, assert_never
 
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
     DatePart,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -76,6 +78,8 @@ def _value(expression: Expression, span: Span, *, dataset: Dataset) -> Found:
         inner = _value(expression.of, span, dataset=dataset)
         size = domain(expression.of, dataset=dataset).size()
         return size if inner is Lack.UNKNOWN else inner
+    if isinstance(expression, CaseOf) and expression != span.of:
+        return _case(expression, span, dataset=dataset)
     if span.low is None or span.high is None:
         return Lack.UNKNOWN if _reads(expression, span.of) else Lack.OPEN
     if expression == span.of:
@@ -87,6 +91,14 @@ def _value(expression: Expression, span: Span, *, dataset: Dataset) -> Found:
             return Lack.OPEN
         return Lack.UNKNOWN if first in (_BELOW, _ABOVE) else first
     return Lack.OPEN
+
+
+def _case(expression: CaseOf, span: Span, *, dataset: Dataset) -> Found:
+    for when, place in expression.cases:
+        truth = _truth(when, span, dataset=dataset)
+        if truth is not False:
+            return Lack.OPEN if truth is None else place
+    return Lack.UNKNOWN
 
 
 def _reads(expression: Expression, of: Expression) -> bool:
@@ -173,7 +185,7 @@ def cells_of(axis: Expression, *, table: str, dataset: Dataset) -> tuple[Spans, 
         case OrMissing(of=inner):
             known = cells_of(inner, table=table, dataset=dataset)
             return (*known, outside(inner, table=table, dataset=dataset))
-        case ColumnOf() | ValueOf() | Holds() | QualityOf():
+        case ColumnOf() | ValueOf() | DaysOf() | CaseOf() | Holds() | QualityOf():
             of = domain(axis, dataset=dataset)
             return tuple((Span(of=axis, low=v, high=v),) for v in range(of.lower, of.upper + 1))
         case BinOf(of=inner, edges=edges):
@@ -219,7 +231,7 @@ def outside(axis: Expression, *, table: str, dataset: Dataset) -> Spans:
     match axis:
         case Holds() | QualityOf() | OrMissing():
             return ()
-        case ColumnOf() | ValueOf():
+        case ColumnOf() | ValueOf() | DaysOf() | CaseOf():
             return (Span(of=axis),) if _can_be_unknown(axis, table=table, dataset=dataset) else ()
         case BinOf(of=inner, edges=edges):
             first, last = edges[0], edges[-1]
@@ -234,9 +246,15 @@ def outside(axis: Expression, *, table: str, dataset: Dataset) -> Spans:
     return (*found, *([Span(of=inner)] if unknown else []))
 
 
-def _can_be_unknown(of: ColumnOf | ValueOf, *, table: str, dataset: Dataset) -> bool:
+def _can_be_unknown(
+    of: ColumnOf | ValueOf | DaysOf | CaseOf, *, table: str, dataset: Dataset
+) -> bool:
     """Return whether a row can lack the value; true wherever that is not excluded."""
     match of:
+        case DaysOf():
+            return True
+        case CaseOf(cases=cases):
+            return not any(when == Everything() for when, _ in cases)
         case ColumnOf(table=other) if other != table:
             return True  # a person may have no row there
         case ColumnOf():

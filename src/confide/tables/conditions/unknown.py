@@ -4,7 +4,9 @@ from typing import assert_never
 
 from confide.tables.expression import (
     BinOf,
+    CaseOf,
     ColumnOf,
+    DaysOf,
     Expression,
     Holds,
     OrMissing,
@@ -42,7 +44,9 @@ def can_be_unknown(
     match expression:
         case Holds() | OrMissing() | QualityOf():
             return False
-        case ColumnOf() | ValueOf() if _ends(expression, where, dataset=dataset) is not None:
+        case ColumnOf() | ValueOf() | DaysOf() if (
+            _ends(expression, where, dataset=dataset) is not None
+        ):
             return False
         case ColumnOf(table=other):
             return other != table or _column_can(column_of(expression, dataset))
@@ -51,12 +55,24 @@ def can_be_unknown(
         case BinOf(of=inner):
             outside = beyond(expression, dataset=dataset, where=where)
             return outside or can_be_unknown(inner, table=table, dataset=dataset, where=where)
+        case DaysOf(start=start, end=end):
+            return expression.inside or any(
+                can_be_unknown(each, table=table, dataset=dataset, where=where)
+                for each in (start, end)
+            )
+        case CaseOf():
+            return sometimes_none(expression)
         case PartOf(of=inner):
             of = domain(inner, dataset=dataset)
             whole = day_range(expression, dataset=dataset) == (of.lower, of.upper)
             return not whole or can_be_unknown(inner, table=table, dataset=dataset, where=where)
         case _:
             assert_never(expression)
+
+
+def sometimes_none(of: CaseOf) -> bool:
+    """Return whether a row can be in none of the cases."""
+    return not any(when == EVERYTHING for when, _ in of.cases)
 
 
 def beyond(bins: BinOf, *, dataset: Dataset, where: Predicate = EVERYTHING) -> bool:
@@ -66,7 +82,9 @@ def beyond(bins: BinOf, *, dataset: Dataset, where: Predicate = EVERYTHING) -> b
     return lower < bins.edges[0] or upper > bins.edges[-1]
 
 
-def _ends(of: ColumnOf | ValueOf, where: Predicate, *, dataset: Dataset) -> tuple[int, int] | None:
+def _ends(
+    of: ColumnOf | ValueOf | DaysOf, where: Predicate, *, dataset: Dataset
+) -> tuple[int, int] | None:
     """Return the ends of a value in the rows that are kept; None if they may lack it."""
     match where:
         case Between(of=read, lower=lower, upper=upper) if read == of:

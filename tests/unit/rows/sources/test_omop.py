@@ -140,7 +140,7 @@ def test_two_files_of_one_table_are_refused(tmp_path):
 
 def test_clinical_ranges_are_grids_with_distinct_codes():
     ranges = clinical_ranges()
-    assert len(ranges) >= 30
+    assert len(ranges) >= 150
     for attribute in ("key", "loinc", "omop"):
         assert len({getattr(r, attribute) for r in ranges}) == len(ranges)
     for known in ranges:
@@ -148,6 +148,8 @@ def test_clinical_ranges_are_grids_with_distinct_codes():
         assert column.lower * column.scale == known.lower
         assert column.upper * column.scale == known.upper
         assert known.unit
+        assert known.source in ("device", "assay", "scale")
+        assert column.because == known.because
     with pytest.raises(UnknownNameError, match="Did you mean 'systolic'"):
         clinical_range("sistolic")
 

@@ -273,6 +273,14 @@ def test_units_written_as_text_and_factors_of_ones_own_convert_too(tmp_path):
         ("kPa", "mm[Hg]", None, 16, 120.01),
         ("10*9/L", "10*3/uL", None, 7, 7),
         ("u[IU]/mL", "m[IU]/L", None, 2, 2),
+        ("ug/dL", "nmol/L", "cortisol", 10, 275.9),
+        ("ug/dL", "nmol/L", "thyroxine", 8, 102.97),
+        ("ng/mL", "nmol/L", "folate", 5, 11.33),
+        ("pg/mL", "pmol/L", "vitamin_b12", 300, 221.3),
+        ("ng/mL", "nmol/L", "vitamin_d", 20, 49.92),
+        ("umol/L", "mg/dL", "creatinine", 88.4, 1),
+        ("cm[H2O]", "mm[Hg]", None, 10, 7.356),
+        ("/uL", "10*3/uL", None, 350, 0.35),
     ],
 )
 def test_factors_between_units_are_those_of_the_textbooks(unit, to, of, number, converted):

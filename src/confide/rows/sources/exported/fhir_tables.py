@@ -80,7 +80,7 @@ def observed_table(measured: ClinicalRange, *, since: dt.date, until: dt.date) -
         scale=measured.step,
         unit=measured.unit,
         units=Units(source="unit", known=units) if units else None,
-        because=f"Plausible range of LOINC {measured.loinc}, {measured.name}; no data looked at.",
+        because=measured.because,
     )
     return Table(
         name=measured.key,

@@ -1,0 +1,1 @@
+"""What dataset.yaml derives of its rows."""

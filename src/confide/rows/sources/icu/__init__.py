@@ -1,0 +1,1 @@
+"""Databases of intensive care and event streams: what their public documentation declares."""
