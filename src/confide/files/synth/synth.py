@@ -4,7 +4,7 @@ See docs/reference/synth.md; the JSON Schema is generated from the models here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
@@ -25,14 +26,18 @@ from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
+from confide.tables.per_patient import PerPatientValue
 from confide.tables.records import Records
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Kind
+from confide.tables.source import SourceKind
 
 FEW_LEVELS = 20
 """A number or date of more levels is put into bins."""
 BINS = 10
 MOST_TABLES = 100
+PERSON = "person"
+"""The CDM's table of patients."""
 
 MissingWord = Literal["level", "leave-out"]
 
@@ -79,6 +84,7 @@ class SynthFile(Section):
     table: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
     columns: list[str] | dict[str, SynthColumn]
+    events: dict[str, EventSection] = Field(default_factory=dict)
     missing: MissingWord = "level"
     target: str = ""
     together: list[list[str]] = Field(default_factory=list)
@@ -100,6 +106,7 @@ class DeclaredSynthesis:
         tables: How many tables carry the uncertainty.
         declared: The data set.
         file: Name of synth.yaml.
+        values: Per-patient values that the job asks for beside those of the data set.
     """
 
     study: Study
@@ -107,6 +114,11 @@ class DeclaredSynthesis:
     tables: int
     declared: DeclaredDataset
     file: str
+    values: tuple[PerPatientValue, ...] = ()
+
+    def asked_of(self, dataset: Dataset) -> Dataset:
+        """Return the public facts of a data set with the per-patient values that the job asks."""
+        return replace(dataset, per_patient=(*dataset.per_patient, *self.values))
 
 
 def read_synth(
@@ -132,13 +144,24 @@ def read_synth(
         if declared is None:
             here = source if isinstance(source, Path) else Path(name)
             declared = read_dataset(beside(file.dataset, of=here))
+        events = _events(file, declared=declared)
         return DeclaredSynthesis(
             study=Study(**file.synthesis.model_dump()),
-            job=_job(file, declared=declared),
+            job=_job(file, declared=declared, events=events),
             tables=_tables(file.tables),
             declared=declared,
             file=name,
+            values=tuple(events.values),
         )
+
+
+def _events(file: SynthFile, *, declared: DeclaredDataset) -> ReadEvents:
+    if file.events and declared.source.kind is not SourceKind.OMOP:
+        raise ContractError(
+            "events: their rows are written as OMOP tables, and the source is none.",
+            hint="Leave events out; columns take per-patient values of dataset.yaml.",
+        )
+    return read_events(file.events, dataset=declared.dataset)
 
 
 def _tables(many: int) -> int:
@@ -150,9 +173,11 @@ def _tables(many: int) -> int:
     return many
 
 
-def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
+def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> Synthesis:
     dataset = declared.dataset
     table = file.table or (dataset.tables[0].name if len(dataset.tables) == 1 else "")
+    if not table and file.events:
+        table = next((t.name for t in dataset.tables if t.source.lower() == PERSON), "")
     if not table:
         raise ContractError(
             "The synthesis does not say whose rows it is about.",
@@ -168,9 +193,11 @@ def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
             section = sections.get(name, SynthColumn())
             missing = section.missing or file.missing
             reads.append(_read(name, section, missing=missing, table=table, dataset=dataset))
+    names, reads = (*names, *events.reads), [*reads, *events.reads.values()]
     by_name = dict(zip(names, reads, strict=False))
     if len(by_name) < len(names):
         raise ContractError("A column is named twice.")
+    dataset = replace(dataset, per_patient=(*dataset.per_patient, *events.values))
     return Synthesis(
         reads=Records(
             relation=Relation(
@@ -184,7 +211,11 @@ def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
         rows=file.rows,
         target=file.target,
         together=tuple(tuple(group) for group in file.together),
-        never=tuple(_never(each, of=by_name, dataset=dataset) for each in file.never),
+        never=(
+            *(_never(each, of=by_name, dataset=dataset) for each in file.never),
+            *events.never,
+        ),
+        kinds=tuple(events.kinds),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         **_amount(file.spend, declared=declared),
     )

@@ -45,6 +45,7 @@ from confide.jobs.synthesis.rules import (
     require_possible,
 )
 from confide.jobs.synthesis.scores import Components
+from confide.jobs.synthesis.warehouse.event_kind import EventKind, require_in_order
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
@@ -105,6 +106,7 @@ class Synthesis:
         epsilon: The whole charge, in pure DP; 0 where ρ is named.
         never: Levels that no row has together.
         order: Numbers or dates of which one is never above the other.
+        kinds: Kinds of events whose rows follow from the columns; then rows are patients.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -118,6 +120,7 @@ class Synthesis:
     epsilon: Fraction = Fraction(0)
     never: tuple[Never, ...] = ()
     order: tuple[NotAfter, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -142,6 +145,9 @@ class Synthesis:
                     raise ContractError(f"No column of the table is called {name!r}.")
         if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
             raise ContractError("Expected 2 to 4 different columns together.")
+        require_in_order(self.kinds, columns=names)
+        if self.kinds and self.reads.bounds.max_rows != 1:
+            raise ContractError("Events are made of patients, of whom each is one row.")
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:

@@ -48,6 +48,7 @@ class Synthesised:
         cliques: Columns that were measured together.
         loss: What it cost.
         verifies: Whether what was saved verifies, which it does.
+        warehouse: Folder of OMOP tables; None where no events are named.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Synthesised:
     cliques: tuple[tuple[str, ...], ...]
     loss: ToldLoss
     verifies: bool
+    warehouse: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,11 @@ class SyntheticRelease:
     def refitted(self, number: int) -> "pa.Table":
         """Return one of the tables to infer from, from 1."""
         return arrow_table(self.data.refitted(number), label=self._label)
+
+    def warehouse(self) -> "Mapping[str, pa.Table]":
+        """Return the OMOP tables of the synthetic patients; ContractError without events."""
+        found = self.data.warehouse()
+        return {name: arrow_table(rows, label=self._label) for name, rows in found.items()}
 
     def combine(self, analysis: Analysis, *, level: float = 0.95) -> tuple[CombinedEstimate, ...]:
         """Return estimates with intervals; see :func:`confide.combine`."""
@@ -202,6 +209,7 @@ def run_synthesis(
         cliques=made.cliques,
         loss=told_loss(plan),
         verifies=True,
+        warehouse=paths.warehouse,
     )
 
 
