@@ -92,6 +92,11 @@ def _each(
         yield given, section
         return
     column = dataset.table(section.of).column(section.each)
+    if column.kind is not Kind.CATEGORY:
+        raise ContractError(
+            f"Events {given!r}: each is of a category, and {section.each!r} is none.",
+            hint="Name a column with public labels.",
+        )
     wanted = section.where.get(section.each, list(column.keys))
     for label in wanted if isinstance(wanted, list) else [wanted]:
         where = {**section.where, section.each: [label]}
