@@ -19,6 +19,7 @@ from seeded import SeededEntropy
 from synthesis_world import dataset, job, quiet, records
 
 SHAPE, SCORE, LEAD = "shape", "score", "lead"
+TABLES = ("bins", "one_ways", "with_target", "tables")
 
 
 def farthest(measuring=Measuring, *, most=1, target="", tries=60, **given):
@@ -55,14 +56,14 @@ def farthest(measuring=Measuring, *, most=1, target="", tries=60, **given):
                 for rows in pair
             ]
             one, other = (tables_of(each[MEASURED]) for each in files)
-            for name in ("one_ways", "with_target", "tables"):
+            for name in TABLES:
                 if [t.shape for t in one[name]] != [t.shape for t in other[name]]:
                     return dict(found) | {SHAPE: (1, 1)}
                 if before_has(before, name):
                     continue
                 for a, b in zip(one[name], other[name], strict=True):
                     saw(name, int(np.abs(a - b).sum()), int(((a - b) ** 2).sum()))
-            if part == 2:
+            if part == runner.parts - 1:
                 _scores(runner, pair, spec=spec, before=before, saw=saw)
             before = files[0]
     return dict(found)
@@ -76,6 +77,7 @@ def tables_of(content):
     """Return the counts of a file by part, in whatever shape it says."""
     body = json.loads(content)
     return {
+        "bins": [np.array(each) for each in body.get("bins", [])],
         "one_ways": [np.array(each) for each in body["one_ways"]],
         "with_target": [np.array(each["counts"]) for each in body["with_target"]],
         "tables": [np.array(each["counts"]) for each in body["tables"]],
@@ -86,7 +88,8 @@ def _scores(runner, pair, *, spec, before, saw):
     known = read_measured(before[MEASURED], spec=spec, adjacency=dataset().adjacency)
     if spec.place_of_target is not None:
         return  # scores of triples are searched in test_synthesis_scores.py
-    one, other = (runner._scores(renamed(runner._codes(r), known.merging), known) for r in pair)
+    codes = [runner._coarse(runner._codes(rows), known) for rows in pair]
+    one, other = (runner._scores(renamed(each, known.merging), known) for each in codes)
     change = [other[name] - one[name] for name in one]
     saw(SCORE, max(map(abs, change)), max(map(abs, change)))
     saw(LEAD, max(change) - min(change), max(change) - min(change))
@@ -94,7 +97,7 @@ def _scores(runner, pair, *, spec, before, saw):
 
 def holds(found, *, most):
     """Return whether nothing moves farther than the job states."""
-    tables = [found[name] for name in ("one_ways", "with_target", "tables") if name in found]
+    tables = [found[name] for name in TABLES if name in found]
     return (
         SHAPE not in found
         and all(l1 <= most and l2 <= most**2 for l1, l2 in tables)
@@ -125,3 +128,23 @@ def chosen_often(measuring=Measuring, *, seeds=12):
         known = read_measured(before[MEASURED], spec=spec, adjacency=of.adjacency)
         found.add(known.chosen)
     return len(found)
+
+
+def files_of_bins(measuring=Measuring, *, seeds=12):
+    """Return how many different counts of cells come of the same rows."""
+    spec, of = job(found=5), dataset()
+    runner = measuring(spec, plan=plan_job(spec, study=Study(id="s"), dataset=of))
+    rng = np.random.default_rng(3)
+    some = np.column_stack([np.arange(60), *(rng.integers(0, s, 60) for s in spec.sizes(of))])
+    return len(
+        {
+            runner.advanced(
+                records(spec, some),
+                part=1,
+                before=runner.opened(),
+                entropy=SeededEntropy(seed),
+                progress=lambda _: None,
+            )[MEASURED]
+            for seed in range(seeds)
+        }
+    )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from confide.service.synthesis.run import Synthesised
 
 MEASURING = {
+    "bins": "Finding bins",
     "one-ways": "Counting each column",
     "choice": "Choosing pairs",
     "tables": "Counting the chosen tables",

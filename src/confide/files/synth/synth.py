@@ -19,6 +19,7 @@ from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
+from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins
 from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
@@ -35,6 +36,7 @@ from confide.tables.source import SourceKind
 FEW_LEVELS = 20
 """A number or date of more levels is put into bins."""
 BINS = 10
+CHARGED = "charged"
 MOST_TABLES = 100
 PERSON = "person"
 """The CDM's table of patients."""
@@ -58,7 +60,7 @@ class SynthColumn(Section):
     """One column of the synthetic table."""
 
     of: str = ""
-    bins: Counting | list[Bound] | None = None
+    bins: Literal["charged"] | Counting | list[Bound] | None = None
     missing: MissingWord | None = None
 
 
@@ -93,6 +95,7 @@ class SynthFile(Section):
     per_patient: SynthBounds = Field(default_factory=SynthBounds)
     rows: Counting
     tables: Counting = 20
+    bins_share: Level = Fraction(1, 10)
     spend: SynthSpend
 
 
@@ -198,6 +201,11 @@ def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> S
     if len(by_name) < len(names):
         raise ContractError("A column is named twice.")
     dataset = replace(dataset, per_patient=(*dataset.per_patient, *events.values))
+    charged = tuple(
+        ChargedBins(column=name, bins=BINS)
+        for name, section in sections.items()
+        if section.bins == CHARGED
+    )
     return Synthesis(
         reads=Records(
             relation=Relation(
@@ -216,6 +224,8 @@ def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> S
             *events.never,
         ),
         kinds=tuple(events.kinds),
+        charged=charged,
+        bins_share=file.bins_share if charged else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         **_amount(file.spend, declared=declared),
     )
@@ -232,7 +242,12 @@ def _read(
             f"Column {name!r} is text, whose values are not public.",
             hint="Declare categories for it in dataset.yaml.",
         )
-    many = section.bins
+    many = GRID_CELLS if isinstance(section.bins, str) else section.bins
+    if section.bins == CHARGED and within.size() <= FEW_LEVELS:
+        raise ContractError(
+            f"Column {name!r} has {within.size()} values, and no bins to find.",
+            hint="Leave bins out.",
+        )
     if many is None and within.kind is not Kind.CATEGORY and within.size() > FEW_LEVELS:
         many = BINS
     if many is not None:

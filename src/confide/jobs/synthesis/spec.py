@@ -6,6 +6,7 @@
     choice      which pairs, by the exponential mechanism            1/3          1/10
     with target each feature and the target                          -            3/10
     tables      chosen pairs (MST), or triples with the target       1/3          1/2
+    bins        cells of a grid, where bins are to be found: a stated share, before all others
                                                                      no target    target named
 
 *Lemma.*  Each patient keeps at most m rows, so a table of counts moves by a vector whose entries
@@ -30,11 +31,13 @@ References:
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.synthesis.charged_bins import ChargedBins, even_edges, grid_of, read_in
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
@@ -45,6 +48,7 @@ from confide.jobs.synthesis.rules import (
     require_possible,
 )
 from confide.jobs.synthesis.scores import Components
+from confide.jobs.synthesis.shares import GENERAL, TARGETED, Shares
 from confide.jobs.synthesis.warehouse.event_kind import EventKind, require_in_order
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -60,6 +64,8 @@ from confide.tables.schema import Dataset
 
 LAST = "tables"
 """Name of the part in which the chosen tables are counted."""
+FINDING = "bins"
+"""Name of the part in which cells of grids are counted, to find bins."""
 MOST_COLUMNS = 100
 MOST_LEVELS = 1000
 MOST_MODEL_CELLS = 10**7
@@ -68,27 +74,7 @@ DROWNS = 0.25
 
 It is an average over columns.
 """
-_THIRD = Fraction(1, 3)
 _GRID = 10**9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """How ρ is split; adds up to 1."""
-
-    one_ways: Fraction
-    choice: Fraction
-    with_target: Fraction
-    tables: Fraction
-
-
-GENERAL = Shares(one_ways=_THIRD, choice=_THIRD, with_target=Fraction(0), tables=_THIRD)
-TARGETED = Shares(
-    one_ways=Fraction(1, 10),
-    choice=Fraction(1, 10),
-    with_target=Fraction(3, 10),
-    tables=Fraction(1, 2),
-)
 
 
 @takes_numbers
@@ -107,6 +93,8 @@ class Synthesis:
         never: Levels that no row has together.
         order: Numbers or dates of which one is never above the other.
         kinds: Kinds of events whose rows follow from the columns; then rows are patients.
+        charged: Columns on a grid whose bins are found first.
+        bins_share: Of the whole charge, for finding them; 0 where there is nothing to find.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -121,6 +109,8 @@ class Synthesis:
     never: tuple[Never, ...] = ()
     order: tuple[NotAfter, ...] = ()
     kinds: tuple[EventKind, ...] = ()
+    charged: tuple[ChargedBins, ...] = ()
+    bins_share: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -146,8 +136,46 @@ class Synthesis:
         if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
             raise ContractError("Expected 2 to 4 different columns together.")
         require_in_order(self.kinds, columns=names)
+        self._check_charged()
         if self.kinds and self.reads.bounds.max_rows != 1:
             raise ContractError("Events are made of patients, of whom each is one row.")
+
+    def _check_charged(self) -> None:
+        if not 0 <= self.bins_share < 1 or (self.charged and not self.bins_share):
+            raise InvalidParameterError("Expected a share of the charge for bins, from 0 to 1.")
+        found = [each.column for each in self.charged]
+        if len(set(found)) != len(found):
+            raise ContractError("Bins of a column are to be found twice.")
+        for name in found:
+            if name not in self.columns:
+                raise ContractError(f"No column of the table is called {name!r}.")
+            grid_of(self.reads.reads[self.columns.index(name)])
+            if any(name in rule.columns for rule in self.rules):
+                raise ContractError(
+                    f"A rule names {name!r}, whose bins are not known yet.",
+                    hint="Give it bins, with the edges that the rule needs.",
+                )
+
+    def with_bins(self, edges: Sequence[tuple[int, ...]]) -> Self:
+        """Return the job with the bins that were found, in the order of ``charged``."""
+        reads = list(self.reads.reads)
+        for each, found in zip(self.charged, edges, strict=True):
+            place = self.columns.index(each.column)
+            reads[place] = read_in(reads[place], found)
+        return replace(self, reads=replace(self.reads, reads=tuple(reads)), charged=())
+
+    @property
+    def grids(self) -> tuple[tuple[int, ...], ...]:
+        """Edges of the cells of each column whose bins are found."""
+        return tuple(
+            grid_of(self.reads.reads[self.columns.index(each.column)]) for each in self.charged
+        )
+
+    @property
+    def foreseen(self) -> Self:
+        """The job with as many bins as there may be, wherever they will lie."""
+        pairs = zip(self.charged, self.grids, strict=True)
+        return self.with_bins([even_edges(grid, bins=each.bins) for each, grid in pairs])
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:
@@ -202,8 +230,9 @@ class Synthesis:
 
     @property
     def shares(self) -> Shares:
-        """How ρ is split."""
-        return GENERAL if self.place_of_target is None else TARGETED
+        """How ρ is split; what finding bins takes is left out of it."""
+        whole = GENERAL if self.place_of_target is None else TARGETED
+        return whole.of(1 - self.bins_share)
 
     def moved(self, adjacency: Adjacency) -> tuple[int, int]:
         """Return L1 and squared L2 by which one patient moves a table of counts."""
@@ -255,7 +284,7 @@ class Synthesis:
             ContractError: If the job does not suit the data set, or the noise would drown it.
         """
         check_records(self.reads, dataset=dataset)
-        self._check(dataset)
+        self.foreseen._check(dataset)  # noqa: SLF001 - its own
         adjacency, shares = dataset.adjacency, self.shares
         l1, l2_squared = self.moved(adjacency)
         most = self.reads.bounds.max_rows
@@ -268,7 +297,14 @@ class Synthesis:
                 name=name, noise=noise, l1=l1, l2_squared=l2_squared, count=count, because=because
             )
 
-        found = [tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")]
+        found = []
+        if self.charged:
+            found.append(
+                tables(FINDING, self.bins_share, count=len(self.charged), because=f"{why}.")
+            )
+        found.append(
+            tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")
+        )
         if self.place_of_target is not None:
             many = len(self.features)
             found.append(tables("with target", shares.with_target, count=many, because=f"{why}."))

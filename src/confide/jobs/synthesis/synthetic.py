@@ -56,6 +56,7 @@ class SyntheticData:
         measured = read_measured(answer.files[MEASURED], spec=spec, adjacency=plan.adjacency)
         if not measured.one_ways:
             raise VerificationError("The synthesis has not ended.", hint="Run it again.")
+        spec = measured.spec  # with the bins that were found
         made = synthetic(measured, digest=answer.digest(), impossible=spec.impossible(plan.dataset))
         return cls(answer=answer, spec=spec, made=made)
 

@@ -195,12 +195,15 @@ def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
 
 def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
     found = []
-    for name, of in zip(job.columns, job.reads.reads, strict=True):
+    finding = {each.column: each.bins for each in job.charged}
+    for name, of in zip(job.columns, job.foreseen.reads.reads, strict=True):
         within = domain(of, dataset=dataset)
         keys = within.keys
         read = f"{within.lower} to {within.upper}"
         if keys:
             read = ", ".join(keys) if len(keys) <= 4 else f"{keys[0]}, {keys[1]}, … {keys[-1]}"
+        if name in finding:
+            read = f"at most {finding[name]} bins, which are found"
         found.append(PlannedColumn(name=name, levels=within.size(), read=read))
     return tuple(found)
 

@@ -11,7 +11,7 @@ from confide.files.synth.synth import DeclaredSynthesis
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
-from confide.jobs.synthesis.measuring import STAGES_OF_IT, Measuring
+from confide.jobs.synthesis.measuring import Measuring, stages_of
 from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
@@ -175,7 +175,8 @@ def run_synthesis(
     with Site(declared.declared) as site:
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
-        require_room(out, plan=plan, request=_named(plan, site=site, request=request))
+        parts = len(stages_of(declared.job))
+        require_room(out, plan=plan, request=_named(plan, site=site, request=request, part=parts))
         before = site.ledger.head().number
         release = released_synthesis(site, declared, plan=plan, request=request, progress=progress)
         entry = int(release.certificate["accounting"]["entry"])
@@ -213,9 +214,9 @@ def run_synthesis(
     )
 
 
-def _named(plan: JobPlan, *, site: Site, request: str | None) -> str | None:
+def _named(plan: JobPlan, *, site: Site, request: str | None, part: int) -> str | None:
     """Return what certificates of a job in parts call its request: that of its last part."""
     key = request or key_of_plan(plan)
     who = analyst_of(site.ledger, plan, request=request)
     opened = site.ledger.known(plan.digest(), analyst=who, request_key=key)
-    return request if opened is None else part_key(opened.number, part=len(STAGES_OF_IT))
+    return request if opened is None else part_key(opened.number, part=part)
