@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.jobs.synthesis.adaptive import _scores as _adaptive_scores
 from confide.jobs.synthesis.counts import renamed
 from confide.jobs.synthesis.measured import MEASURED, read_measured
 from confide.jobs.synthesis.measuring import Measuring
@@ -106,9 +107,9 @@ def holds(found, *, most):
     )
 
 
-def chosen_often(measuring=Measuring, *, seeds=12):
+def chosen_often(measuring=Measuring, *, seeds=12, **given):
     """Return how many different trees are chosen where the budget tells nothing."""
-    spec = job(rho=Fraction(1, 10**4), rows=10**6)
+    spec = job(rho=Fraction(1, 10**4), rows=10**6, **given)
     of = dataset()
     plan = plan_job(spec, study=Study(id="s"), dataset=of)
     runner = measuring(spec, plan=plan)
@@ -148,3 +149,46 @@ def files_of_bins(measuring=Measuring, *, seeds=12):
             for seed in range(seeds)
         }
     )
+
+
+def farthest_in_rounds(scores=_adaptive_scores, *, most=1, tries=15):
+    """Return the most that one patient moves the scores of a round, and their leads."""
+    spec, of = quiet(job(most=most, adaptive=3)), dataset()
+    runner, rng = Measuring(spec, plan=plan_job(spec, study=Study(id="s"), dataset=of)), _rng()
+    found = {SCORE: 0, LEAD: 0}
+    for turn in range(tries):
+        many = int(rng.integers(20, 60))
+        some = np.column_stack(
+            [np.arange(many), *(rng.integers(0, s, many) for s in spec.sizes(of))]
+        )
+        extra = np.array([[many, *(rng.integers(0, s) for s in spec.sizes(of))]] * most)
+        pair = [records(spec, each) for each in (some, np.vstack([some, extra]))]
+        files = runner.opened()
+        for part in range(1, 1 + 1 + turn % 2):  # before any round, and after all of them
+            files = runner.advanced(
+                pair[0],
+                part=part,
+                before=files,
+                entropy=SeededEntropy(part),
+                progress=lambda _: None,
+            )
+        known = read_measured(files[MEASURED], spec=spec, adjacency=of.adjacency)
+        among = [(0, 1), (0, 2), (1, 2), (2, 4), (3, 4)]
+        one, other = (
+            scores(
+                renamed(runner._codes(rows), known.merging),
+                known,
+                pairs=among,
+                impossible=(),
+                noise=known.noise_of_tables,
+            )
+            for rows in pair
+        )
+        change = [other[name] - one[name] for name in among]
+        found[SCORE] = max(found[SCORE], *map(abs, change))
+        found[LEAD] = max(found[LEAD], max(change) - min(change))
+    return found
+
+
+def _rng():
+    return np.random.default_rng(7)

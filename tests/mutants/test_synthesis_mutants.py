@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from confide.jobs.synthesis import adaptive
 from confide.jobs.synthesis.counts import exact_table, merged_levels, renamed, sizes_of
 from confide.jobs.synthesis.measured import NoisyTable, settled
 from confide.jobs.synthesis.measuring import Measuring
@@ -12,7 +13,16 @@ from confide.jobs.synthesis.scores import pair_scores
 from confide.jobs.synthesis.spec import FINDING, Synthesis
 from confide.plans.job import plan_job
 from confide.plans.plan import Study
-from synthesis_search import LEAD, SCORE, SHAPE, chosen_often, farthest, files_of_bins, holds
+from synthesis_search import (
+    LEAD,
+    SCORE,
+    SHAPE,
+    chosen_often,
+    farthest,
+    farthest_in_rounds,
+    files_of_bins,
+    holds,
+)
 from synthesis_world import dataset, job
 
 pytestmark = pytest.mark.mutant
@@ -82,6 +92,35 @@ class EdgesWithoutCharge(Synthesis):
 
     def events(self, dataset):
         return tuple(each for each in super().events(dataset) if each.name != FINDING)
+
+
+def scores_of_rows(codes, known, *, pairs, impossible, noise):
+    """Scores that expect of a pair what single columns of the rows say."""
+    del impossible, noise
+    found = {}
+    for pair in pairs:
+        exact = exact_table(codes, pair, sizes=known.sizes)
+        expected = np.outer(exact.sum(axis=1), exact.sum(axis=0)) / len(codes)
+        found[pair] = int(np.abs(exact - np.rint(expected)).sum())
+    return found
+
+
+class RoundsFromData(Measuring):
+    """Takes in each round the pair that is farthest off."""
+
+    def _rounds(self, codes, known, *, entropy):
+        class Greatest:
+            candidates = 0
+
+            def select(self, utilities, *, entropy):
+                del entropy
+                return (int(np.argmax(utilities)),)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(adaptive, "replace", lambda of, **to: of if isinstance(of, Greatest)
+                          else replace(of, **to))  # fmt: skip
+            patch.setattr(Synthesis, "choice", lambda *_: Greatest())
+            return super()._rounds(codes, known, entropy=entropy)
 
 
 class BoundsFromData(Measuring):
@@ -166,6 +205,23 @@ def charged_for_bins(kind):
 def test_bins_that_are_found_without_a_charge_are_caught():
     assert charged_for_bins(Synthesis)
     assert not charged_for_bins(EdgesWithoutCharge)
+
+
+def test_rounds_pass_and_choose_by_chance():
+    for most in (1, 2):
+        found = farthest_in_rounds(most=most)
+        assert 0 < found[SCORE] <= most
+        assert found[LEAD] <= 2 * most
+    assert chosen_often(adaptive=3) > 3
+
+
+def test_rounds_that_expect_what_the_rows_say_are_caught():
+    found = farthest_in_rounds(scores_of_rows, most=1, tries=30)
+    assert found[SCORE] > 1 or found[LEAD] > 2
+
+
+def test_rounds_that_take_the_pair_that_is_farthest_off_are_caught():
+    assert chosen_often(RoundsFromData, adaptive=3) == 1
 
 
 def test_bounds_that_follow_the_rows_are_caught():

@@ -15,6 +15,7 @@ MEASURING = {
     "bins": "Finding bins",
     "one-ways": "Counting each column",
     "choice": "Choosing pairs",
+    "rounds": "Choosing and counting pairs",
     "tables": "Counting the chosen tables",
     "rows": "Drawing rows",
 }

@@ -89,6 +89,7 @@ class SynthFile(Section):
     events: dict[str, EventSection] = Field(default_factory=dict)
     missing: MissingWord = "level"
     target: str = ""
+    method: Literal["tree", "aim"] = "tree"
     together: list[list[str]] = Field(default_factory=list)
     never: list[dict[str, Any]] = Field(default_factory=list)
     order: list[list[str]] = Field(default_factory=list)
@@ -225,6 +226,7 @@ def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> S
         ),
         kinds=tuple(events.kinds),
         charged=charged,
+        adaptive=_rounds(len(names)) if file.method == "aim" else 0,
         bins_share=file.bins_share if charged else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         **_amount(file.spend, declared=declared),
@@ -264,6 +266,11 @@ def _read(
     if missing == "level" and not isinstance(of, OrMissing):
         return OrMissing(of=of)  # type: ignore[arg-type]
     return of
+
+
+def _rounds(columns: int) -> int:
+    """Return the rounds of AIM: half as many again as a tree has pairs, of no more than all."""
+    return min(columns * (columns - 1) // 2, columns - 1 + columns // 2)
 
 
 def _even(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:

@@ -45,9 +45,7 @@ def foreseen_error(spec: Synthesis, *, dataset: Dataset) -> tuple[float, float]:
     sizes, adjacency = spec.sizes(dataset), dataset.adjacency
     coins = Simulation(payload_digest="forecast").generator("synthesis")
     single = spec.noise(spec.shares.one_ways, tables=len(sizes), adjacency=adjacency)
-    last = spec.noise(
-        spec.shares.tables, tables=max(1, len(spec.required) + spec.rounds), adjacency=adjacency
-    )
+    last = spec.noise(spec.shares.tables, tables=spec.most_tables, adjacency=adjacency)
     shares = [_zipf(size) for size in sizes]
     columns = [_column(each, rows=spec.rows, noise=single, generator=coins) for each in shares]
     alone = [

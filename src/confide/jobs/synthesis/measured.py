@@ -129,7 +129,8 @@ class MeasuredMarginals:
     @property
     def noise_of_tables(self) -> AddedNoise:
         """What was added to a cell of the last tables."""
-        return self._noise(self.spec.shares.tables, tables=max(1, len(self.wanted)))
+        many = self.spec.most_tables if self.spec.adaptive else max(1, len(self.wanted))
+        return self._noise(self.spec.shares.tables, tables=many)
 
     def _noise(self, part: Fraction, *, tables: int) -> AddedNoise:
         return self.spec.noise(part, tables=tables, adjacency=self.adjacency)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.jobs.synthesis.adaptive import measured_in_rounds
 from confide.jobs.synthesis.charged_bins import coarse_names, grid_of
 from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
@@ -29,12 +30,15 @@ from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 
+IN_ROUNDS = "rounds"
+"""Name of the part in which pairs are chosen and counted one after another."""
 _STAGES = ("one-ways", "choice", LAST)
 
 
 def stages_of(spec: Synthesis) -> tuple[str, ...]:
     """Return the names of the parts of a job."""
-    return (FINDING, *_STAGES) if spec.charged else _STAGES
+    stages = ("one-ways", IN_ROUNDS) if spec.adaptive else _STAGES
+    return (FINDING, *stages) if spec.charged else stages
 
 
 class Measuring:
@@ -73,7 +77,12 @@ class Measuring:
         if stage == FINDING:
             return {MEASURED: measured_json(self._bins(codes, known, entropy=entropy))}
         codes = self._coarse(codes, known)
-        steps = {"one-ways": self._one_ways, "choice": self._choice, LAST: self._tables}
+        steps = {
+            "one-ways": self._one_ways,
+            "choice": self._choice,
+            IN_ROUNDS: self._rounds,
+            LAST: self._tables,
+        }
         return {MEASURED: measured_json(steps[stage](codes, known, entropy=entropy))}
 
     def _codes(self, rows: RecordRows) -> Ints:
@@ -138,13 +147,32 @@ class Measuring:
         )
         return replace(known, chosen=chosen)
 
+    def _rounds(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
+        """Choose and count pairs one after another."""
+        spec, merged = known.spec, renamed(codes, known.merging)
+        noise = known.noise_of_tables
+
+        def measure(tables: Sequence[Clique]) -> tuple[NoisyTable, ...]:
+            return _noisy(merged, tables, sizes=known.sizes, noise=noise, entropy=entropy)
+
+        return measured_in_rounds(
+            merged,
+            known,
+            impossible=spec.impossible(self._plan.dataset),
+            choice=spec.choice(self._adjacency),
+            noise=noise,
+            measure=measure,
+            entropy=entropy,
+        )
+
     def _scores(self, merged: Ints, known: MeasuredMarginals) -> Mapping[Pair, int]:
         spec, target, noisy = known.spec, known.spec.place_of_target, known.merged_one_ways
         pairs = spec.components.apart()
         if target is None:
             return pair_scores(merged, pairs, noisy=noisy, total=known.total)
-        tables = max(1, len(spec.required) + spec.rounds)
-        noise = spec.noise(spec.shares.tables, tables=tables, adjacency=self._adjacency)
+        noise = spec.noise(spec.shares.tables, tables=spec.most_tables, adjacency=self._adjacency)
         return triple_scores(
             merged,
             pairs,

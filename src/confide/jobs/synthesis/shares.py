@@ -32,3 +32,9 @@ TARGETED = Shares(
     with_target=Fraction(3, 10),
     tables=Fraction(1, 2),
 )
+ADAPTIVE = Shares(
+    one_ways=Fraction(1, 5),
+    choice=Fraction(1, 10),
+    with_target=Fraction(0),
+    tables=Fraction(7, 10),
+)

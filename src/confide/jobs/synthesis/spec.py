@@ -30,6 +30,7 @@ References:
         https://doi.org/10.1023/A:1007465528199
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.charged_bins import ChargedBins, even_edges, grid_of, read_in
+from confide.jobs.synthesis.learnable import amount_times, require_learnable
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
@@ -48,14 +50,13 @@ from confide.jobs.synthesis.rules import (
     require_possible,
 )
 from confide.jobs.synthesis.scores import Components
-from confide.jobs.synthesis.shares import GENERAL, TARGETED, Shares
+from confide.jobs.synthesis.shares import ADAPTIVE, GENERAL, TARGETED, Shares
 from confide.jobs.synthesis.warehouse.event_kind import EventKind, require_in_order
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
 from confide.plans.events import JobEvent
-from confide.privacy.accounting.concentrated import epsilon_beside
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.exact import takes_numbers
 from confide.tables.records import Records, check_records
@@ -67,13 +68,9 @@ LAST = "tables"
 FINDING = "bins"
 """Name of the part in which cells of grids are counted, to find bins."""
 MOST_COLUMNS = 100
+MOST_ROUNDS = 200
 MOST_LEVELS = 1000
 MOST_MODEL_CELLS = 10**7
-DROWNS = 0.25
-"""Expected total-variation error of single columns, from noise alone, at which nothing is learnt.
-
-It is an average over columns.
-"""
 _GRID = 10**9
 
 
@@ -95,6 +92,7 @@ class Synthesis:
         kinds: Kinds of events whose rows follow from the columns; then rows are patients.
         charged: Columns on a grid whose bins are found first.
         bins_share: Of the whole charge, for finding them; 0 where there is nothing to find.
+        adaptive: Rounds of AIM (:mod:`.adaptive`) instead of a tree; 0 for a tree.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -111,6 +109,7 @@ class Synthesis:
     kinds: tuple[EventKind, ...] = ()
     charged: tuple[ChargedBins, ...] = ()
     bins_share: Fraction = Fraction(0)
+    adaptive: int = 0
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -137,6 +136,11 @@ class Synthesis:
             raise ContractError("Expected 2 to 4 different columns together.")
         require_in_order(self.kinds, columns=names)
         self._check_charged()
+        if not 0 <= self.adaptive <= MOST_ROUNDS or (self.adaptive and self.target):
+            raise ContractError(
+                f"Expected at most {MOST_ROUNDS} rounds of AIM, and no target beside it.",
+                hint="Leave target out: a tree is made for it.",
+            )
         if self.kinds and self.reads.bounds.max_rows != 1:
             raise ContractError("Events are made of patients, of whom each is one row.")
 
@@ -224,14 +228,28 @@ class Synthesis:
         return Components(self.features, joined=self.required)
 
     @property
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs among which the first round chooses; later ones choose among fewer."""
+        if not self.adaptive:
+            return self.components.apart()
+        apart = itertools.combinations(range(len(self.columns)), 2)
+        return tuple(p for p in apart if not any(set(p) <= set(each) for each in self.required))
+
+    @property
+    def most_tables(self) -> int:
+        """Most tables that are counted last."""
+        return max(1, len(self.required) + self.rounds)
+
+    @property
     def rounds(self) -> int:
         """Most pairs that are chosen."""
-        return self.components.number - 1
+        return self.adaptive or self.components.number - 1
 
     @property
     def shares(self) -> Shares:
         """How ρ is split; what finding bins takes is left out of it."""
         whole = GENERAL if self.place_of_target is None else TARGETED
+        whole = ADAPTIVE if self.adaptive else whole
         return whole.of(1 - self.bins_share)
 
     def moved(self, adjacency: Adjacency) -> tuple[int, int]:
@@ -249,7 +267,7 @@ class Synthesis:
 
     def choice(self, adjacency: Adjacency) -> SetSelection | None:
         """Return the mechanism of a round; None where there is nothing to choose."""
-        candidates = len(self.components.apart()) + (self.place_of_target is not None)
+        candidates = len(self._pairs) + (self.place_of_target is not None)
         if candidates < 2:
             return None
         if self.epsilon:
@@ -327,14 +345,7 @@ class Synthesis:
 
     def amount_times(self, factor: float, *, dataset: Dataset) -> str:
         """Return the budget that gives noise which is smaller by a factor, as text."""
-        if self.epsilon:
-            enough = self.epsilon * Fraction(math.ceil(factor * 100), 100)
-            return f"ε = {_rounded_up(enough):.3g}"
-        enough = self.rho * Fraction(math.ceil(factor**2 * 100), 100)
-        told = f"rho={_rounded_up(enough):.3g}"
-        if dataset.delta > 0:
-            told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
-        return told
+        return amount_times(factor, rho=self.rho, epsilon=self.epsilon, delta=dataset.delta)
 
     def _check(self, dataset: Dataset) -> None:
         sizes, target = self.sizes(dataset), self.place_of_target
@@ -350,7 +361,7 @@ class Synthesis:
                     hint="Put it into public bins, ten or twenty as a rule.",
                 )
         more = 1 if target is None else sizes[target]
-        largest = max((sizes[i] * sizes[j] * more for i, j in self.components.apart()), default=0)
+        largest = max((sizes[i] * sizes[j] * more for i, j in self._pairs), default=0)
         tree = junction_tree(sizes, joined=self._joined, most_cells=MOST_MODEL_CELLS)
         require_possible(
             tree,
@@ -360,34 +371,18 @@ class Synthesis:
             dataset=dataset,
         )
         least = tree.cells
-        if least + self.rounds * largest > MOST_MODEL_CELLS:
+        if not self.adaptive and least + self.rounds * largest > MOST_MODEL_CELLS:
             raise ContractError(
                 f"Tables of up to {largest:,} cells make a model of more than "
                 f"{MOST_MODEL_CELLS:,}.",
                 hint=f"Use coarser bins: {self.rounds} tables of at most "
                 f"{(MOST_MODEL_CELLS - least) // max(1, self.rounds):,} cells would do.",
             )
-        self._require_learnable(dataset)
-
-    def _require_learnable(self, dataset: Dataset) -> None:
-        noise = self.noise(
-            self.shares.one_ways, tables=len(self.columns), adjacency=dataset.adjacency
+        require_learnable(
+            self.noise(self.shares.one_ways, tables=len(sizes), adjacency=dataset.adjacency),
+            sizes=sizes,
+            rows=self.rows,
+            rho=self.rho,
+            epsilon=self.epsilon,
+            delta=dataset.delta,
         )
-        sizes = self.sizes(dataset)
-        error = noise.mean_absolute() * sum(sizes) / (2 * len(sizes) * self.rows)
-        if error <= DROWNS:
-            return
-        rows = math.ceil(self.rows * error / DROWNS)
-        told = self.amount_times(error / DROWNS, dataset=dataset)
-        raise ContractError(
-            f"Noise would drown the table: columns alone would be off by {error:.2f} on average "
-            f"(total variation; at most {DROWNS} is accepted).",
-            hint=f"With {self.rows:,} rows {told} would do; at this budget, {rows:,} rows or "
-            "fewer columns or levels.",
-        )
-
-
-def _rounded_up(amount: Fraction) -> float:
-    """Return an amount at three digits, never below it."""
-    places = 2 - math.floor(math.log10(amount))
-    return math.ceil(amount * Fraction(10) ** places) / 10.0**places

@@ -216,7 +216,7 @@ def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
     for event in plan.events:
         noise, off, uses = event.noise, None, event.count
         if event.name == LAST:
-            uses = max(1, len(job.required) + job.rounds)
+            uses = job.most_tables
             noise = job.noise(job.shares.tables, tables=uses, adjacency=plan.dataset.adjacency)
         if isinstance(noise, SetSelection):
             told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
