@@ -149,7 +149,7 @@ ASKED = {
             "where": {"visit": ["inpatient"]},
             "dates": YEARS,
             "at-most": 4,
-            "days": [0, 1, 366, DAYS],
+            "days": [0, 1, 366, 1096, 2192, DAYS],
             "end": "end",
             "stay": [0, 1, 4, 15],
         },

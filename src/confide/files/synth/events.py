@@ -16,9 +16,9 @@ from pydantic import Field
 from confide.errors import ContractError, concerning
 from confide.files.texts import Bound, Counting, Section, Whole
 from confide.files.where import canonical, read_where
+from confide.jobs.synthesis.event_kind import MOST_EVENTS, EventKind
 from confide.jobs.synthesis.rules import Never
 from confide.jobs.synthesis.warehouse.cdm_rows import own_unit
-from confide.jobs.synthesis.warehouse.event_kind import MOST_EVENTS, EventKind
 from confide.tables.by_code import Accepted
 from confide.tables.expression import BinOf, ColumnOf, Expression, OrMissing, ValueOf
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Predicate
@@ -220,6 +220,10 @@ class _OneKind:
         self._never(first, rows, tuple(range(bins)), (0,))
         self._never(rows, days, (0,), spans)
         self._never(rows, days, some, (len(spans),))
+        for place, begun in enumerate(self._edges[:-1]):
+            beyond = tuple(i for i in spans if begun + edges[i] > self._edges[-1])
+            if beyond:
+                self._never(first, days, (place,), beyond)
         if edges[:2] == (0, 1) and len(spans) > 1:
             self._never(rows, days, (1,), spans[1:])
         return {"rows": rows, "days": days}

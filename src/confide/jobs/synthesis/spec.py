@@ -39,6 +39,7 @@ from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.charged_bins import ChargedBins, even_edges, grid_of, read_in
+from confide.jobs.synthesis.event_kind import EventKind, require_in_order
 from confide.jobs.synthesis.learnable import amount_times, require_learnable
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
@@ -51,7 +52,6 @@ from confide.jobs.synthesis.rules import (
 )
 from confide.jobs.synthesis.scores import Components
 from confide.jobs.synthesis.shares import ADAPTIVE, GENERAL, TARGETED, Shares
-from confide.jobs.synthesis.warehouse.event_kind import EventKind, require_in_order
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise

@@ -6,9 +6,9 @@ from confide.drawing.markup import Html, isolated, tag
 from confide.drawing.numbers import clean
 from confide.drawing.shown import Shown
 from confide.drawing.words import load_words
+from confide.jobs.synthesis.event_kind import EventKind
 from confide.jobs.synthesis.spec import Synthesis
 from confide.jobs.synthesis.synthetic import SyntheticData
-from confide.jobs.synthesis.warehouse.event_kind import EventKind
 from confide.report.pages.table import html_table
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset

@@ -3,7 +3,8 @@
 ::
 
     window     from the year of birth, or the first declared day, to death, or the last one
-    first      drawn evenly from its bin within the window; or so many days after another kind
+    first      drawn evenly from its bin, so early that the days to the last end within the window;
+               or so many days after another kind
     last       first + days, drawn from their bin; not after the window
     between    as many as there are, evenly by chance
     end        start + days that an event lasts, drawn from their bin
@@ -27,9 +28,9 @@ from numpy.typing import NDArray
 
 from confide.arrays import Ints
 from confide.errors import ContractError
+from confide.jobs.synthesis.event_kind import EventKind
 from confide.jobs.synthesis.rules import innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
-from confide.jobs.synthesis.warehouse.event_kind import EventKind
 from confide.tables.by_code import Accepted
 from confide.tables.expression import ColumnOf, Expression, OrMissing
 from confide.tables.relation import domain
@@ -181,12 +182,12 @@ class _Patients:
         if kind.rows:
             many = np.where(has, np.maximum(self._drawn_column(kind.rows), 1), 0)
         high = np.maximum(high, low)
-        first = np.clip(self._first_day(kind), low, high)
-        self._first[kind.name] = np.where(has, first, _NONE)
-        last = first
+        span = np.zeros_like(many)
         if kind.days:
             span = np.where(self._absent(kind.days), 0, self._drawn_column(kind.days))
-            last = np.clip(first + span, first, np.maximum(high, first))
+        first = np.clip(self._first_day(kind, latest=high - span), low, high)
+        self._first[kind.name] = np.where(has, first, _NONE)
+        last = np.clip(first + span, first, high)
         patient = np.repeat(np.arange(many.size), many)
         place = np.arange(patient.size) - np.repeat(np.cumsum(many) - many, many)
         day = self._coins.integers(first[patient], last[patient] + 1)
@@ -200,10 +201,15 @@ class _Patients:
         columns |= self._coded((*table.only, *kind.codes), rows=patient.size)
         return _Part(table=table, patient=patient + 1, columns=columns)
 
-    def _first_day(self, kind: EventKind) -> Ints:
-        """Return the day of each patient's first event, any for who has none."""
+    def _first_day(self, kind: EventKind, *, latest: Ints) -> Ints:
+        """Return the day of each patient's first event, any for who has none.
+
+        Args:
+            kind: Of events.
+            latest: Day on which it is at the latest where its bin has such days.
+        """
         low, high = self._ends(kind.first)
-        low, high = np.maximum(low, self._born), np.minimum(high, self._last)
+        low, high = np.maximum(low, self._born), np.minimum(high, latest)
         first = np.asarray(self._coins.integers(low, np.maximum(low, high) + 1), dtype=np.int64)
         if not kind.after:
             return first
