@@ -16,7 +16,7 @@ from pydantic import Field
 from confide.errors import ContractError, concerning
 from confide.files.texts import Bound, Counting, Section, Whole
 from confide.files.where import canonical, read_where
-from confide.jobs.synthesis.event_kind import MOST_EVENTS, EventKind
+from confide.jobs.synthesis.event_kind import MOST_OF_A_KIND, EventKind
 from confide.jobs.synthesis.rules import Never
 from confide.jobs.synthesis.warehouse.cdm_rows import own_unit
 from confide.tables.by_code import Accepted
@@ -202,9 +202,9 @@ class _OneKind:
     def _counted(self, first: str, *, bins: int) -> dict[str, str]:
         """Add how many events there are, and the days from the first to the last."""
         most = self._section.at_most
-        if most > MOST_EVENTS:
+        if most > MOST_OF_A_KIND:
             raise ContractError(
-                f"Expected at-most ≤ {MOST_EVENTS}, got {most}.",
+                f"Expected at-most ≤ {MOST_OF_A_KIND}, got {most}.",
                 hint="More events of a patient than so many make a column of too many levels.",
             )
         rows, table = f"{self._name}_rows", self._table.name
@@ -213,6 +213,11 @@ class _OneKind:
         whole = self._edges[-1] - self._edges[0]
         begins = [day for day in SPANS if day < whole]
         edges = _days_edges(self._section.days or [*begins, whole], name="days")
+        if edges[-2] > whole:
+            raise ContractError(
+                f"days: no two events are {edges[-2]} days apart within {whole} days of dates.",
+                hint="Leave days out, or end them with the length of the window.",
+            )
         last = self._at("last", Which.LAST, column=self._date)
         days = self._between("days", first, last, edges=edges)
         some, spans = tuple(range(1, most + 1)), tuple(range(len(edges) - 1))

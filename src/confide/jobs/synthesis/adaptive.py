@@ -45,7 +45,7 @@ from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
 from confide.plans.simulation import Simulation
 
-MOST_CELLS = 200_000
+MOST_CELLS_IN_TURN = 200_000
 """Cells of the model after the last round; after an earlier one, its part of them."""
 _STEPS = 15
 
@@ -75,7 +75,7 @@ def measured_in_rounds(
     """
     known = replace(known, tables=measure(known.spec.required))
     for turn in range(known.spec.rounds):
-        room = MOST_CELLS * (turn + 1) // known.spec.rounds
+        room = MOST_CELLS_IN_TURN * (turn + 1) // known.spec.rounds
         trees = _candidates(known, room=max(room, _tree(known, ()).cells))
         if not trees:
             break

@@ -45,7 +45,7 @@ class ChargedBins:
             raise ContractError(f"Expected 2 to {MOST_CHARGED} charged bins, got {self.bins}.")
 
 
-def grid_of(of: Expression) -> tuple[int, ...]:
+def edges_read(of: Expression) -> tuple[int, ...]:
     """Return the edges of the cells that a column reads.
 
     Raises:
@@ -66,11 +66,11 @@ def read_in(of: Expression, edges: tuple[int, ...]) -> Expression:
     return BinOf(of=of.of, edges=edges)
 
 
-def even_edges(grid: Sequence[int], *, bins: int) -> tuple[int, ...]:
+def edges_of_one_width(grid: Sequence[int], *, bins: int) -> tuple[int, ...]:
     """Return edges of the grid that part it into bins of nearly one width, for a forecast.
 
     Example:
-        >>> even_edges((0, 10, 20, 30, 40), bins=2)
+        >>> edges_of_one_width((0, 10, 20, 30, 40), bins=2)
         (0, 20, 40)
     """
     cells = len(grid) - 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from confide.errors import ContractError
 from confide.tables.by_code import Accepted
 
-MOST_EVENTS = 20
+MOST_OF_A_KIND = 20
 """Most events of a kind that a patient may have."""
 
 

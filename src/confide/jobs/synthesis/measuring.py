@@ -11,7 +11,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.adaptive import measured_in_rounds
-from confide.jobs.synthesis.charged_bins import coarse_names, grid_of
+from confide.jobs.synthesis.charged_bins import coarse_names, edges_read
 from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
     MEASURED,
@@ -112,7 +112,7 @@ class Measuring:
         sizes, found = self._spec.sizes(self._plan.dataset), codes.copy()
         for each, grid in zip(self._spec.charged, self._spec.grids, strict=True):
             place = self._spec.columns.index(each.column)
-            edges = grid_of(known.spec.reads.reads[place])
+            edges = edges_read(known.spec.reads.reads[place])
             found[:, place] = coarse_names(grid, edges=edges, levels=sizes[place])[codes[:, place]]
         return found
 

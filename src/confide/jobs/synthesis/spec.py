@@ -38,7 +38,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.synthesis.charged_bins import ChargedBins, even_edges, grid_of, read_in
+from confide.jobs.synthesis.charged_bins import ChargedBins, edges_of_one_width, edges_read, read_in
 from confide.jobs.synthesis.event_kind import EventKind, require_in_order
 from confide.jobs.synthesis.learnable import amount_times, require_learnable
 from confide.jobs.synthesis.model.fit import Impossible
@@ -68,7 +68,7 @@ LAST = "tables"
 FINDING = "bins"
 """Name of the part in which cells of grids are counted, to find bins."""
 MOST_COLUMNS = 100
-MOST_ROUNDS = 200
+MOST_IN_TURN = 200
 MOST_LEVELS = 1000
 MOST_MODEL_CELLS = 10**7
 _GRID = 10**9
@@ -136,9 +136,9 @@ class Synthesis:
             raise ContractError("Expected 2 to 4 different columns together.")
         require_in_order(self.kinds, columns=names)
         self._check_charged()
-        if not 0 <= self.adaptive <= MOST_ROUNDS or (self.adaptive and self.target):
+        if not 0 <= self.adaptive <= MOST_IN_TURN or (self.adaptive and self.target):
             raise ContractError(
-                f"Expected at most {MOST_ROUNDS} rounds of AIM, and no target beside it.",
+                f"Expected at most {MOST_IN_TURN} rounds of AIM, and no target beside it.",
                 hint="Leave target out: a tree is made for it.",
             )
         if self.kinds and self.reads.bounds.max_rows != 1:
@@ -153,7 +153,7 @@ class Synthesis:
         for name in found:
             if name not in self.columns:
                 raise ContractError(f"No column of the table is called {name!r}.")
-            grid_of(self.reads.reads[self.columns.index(name)])
+            edges_read(self.reads.reads[self.columns.index(name)])
             if any(name in rule.columns for rule in self.rules):
                 raise ContractError(
                     f"A rule names {name!r}, whose bins are not known yet.",
@@ -172,14 +172,14 @@ class Synthesis:
     def grids(self) -> tuple[tuple[int, ...], ...]:
         """Edges of the cells of each column whose bins are found."""
         return tuple(
-            grid_of(self.reads.reads[self.columns.index(each.column)]) for each in self.charged
+            edges_read(self.reads.reads[self.columns.index(each.column)]) for each in self.charged
         )
 
     @property
     def foreseen(self) -> Self:
         """The job with as many bins as there may be, wherever they will lie."""
         pairs = zip(self.charged, self.grids, strict=True)
-        return self.with_bins([even_edges(grid, bins=each.bins) for each, grid in pairs])
+        return self.with_bins([edges_of_one_width(grid, bins=each.bins) for each, grid in pairs])
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:

@@ -13,7 +13,7 @@ from pyarrow import csv
 
 import confide as product
 from command_line import confide
-from confide.jobs.synthesis.charged_bins import even_edges, grid_of, quantile_edges
+from confide.jobs.synthesis.charged_bins import edges_of_one_width, edges_read, quantile_edges
 from confide.plans.canonical import encode
 from confide.service.synthesis.combining import synthetic_in
 from pages import ROOT
@@ -42,7 +42,7 @@ def test_bins_lie_where_the_rows_are_and_analyses_read_them(tmp_path):
     )
     assert confide("synth", "run", file, "--out", tmp_path / "out").code == 0
     data = synthetic_in(tmp_path / "out")
-    edges = grid_of(data.spec.reads.reads[0])
+    edges = edges_read(data.spec.reads.reads[0])
     age = people()["age"]
     held = np.histogram(age, bins=edges)[0] / age.size
     assert 7 <= len(edges) - 1 <= 10
@@ -101,7 +101,10 @@ def test_edges_are_of_the_grid_and_part_it_whatever_the_counts():
     for _ in range(200):
         bins = int(rng.integers(2, 12))
         noisy = rng.integers(-50, rng.choice([1, 60, 900]), 32).astype(float)
-        for edges in (quantile_edges(noisy, grid=grid, bins=bins), even_edges(grid, bins=bins)):
+        for edges in (
+            quantile_edges(noisy, grid=grid, bins=bins),
+            edges_of_one_width(grid, bins=bins),
+        ):
             assert (edges[0], edges[-1]) == (0, 320)
             assert set(edges) <= set(grid)
             assert 2 <= len(edges) - 1 <= bins

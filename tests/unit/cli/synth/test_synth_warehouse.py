@@ -224,6 +224,7 @@ def test_a_patient_is_one_row_of_bounded_values_however_many_events_they_have(tm
         ),
         ({"a": {"of": "visit_occurrence", "date": "visit"}}, "no date"),
         ({"a": {"of": "visit_occurrence", "at-most": 2, "days": [1, 9]}}, "from 0 on"),
+        ({"a": {"of": "visit_occurrence", "at-most": 2, "days": [0, 8000, 9000]}}, "days apart"),
         ({"a": {"of": "systolic", "number": "date"}}, "no number"),
         ({"a": {"of": "visit_occurrence", "dates": ["2001-01-01", "2011-01-01"]}}, "outside"),
         ({"until": {"of": "visit_occurrence", "end": "end", "stay": [5, 5]}}, "increasing"),
