@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -206,8 +207,10 @@ def compared(name: str, folder: Path, *, draws: int) -> str:
     data, judge = levels[order[:ROWS]], levels[order[ROWS:]]
     at, lines = names.index(target), []
     real = auc_of(data, judge, sizes, target=at)
-    for aim in ("", target):
+    turns = len(names) - 1 + len(names) // 2
+    for aim, adaptive in (("", 0), ("", turns), (target, 0)):
         spec, dataset = job_of(names, sizes, target=aim)
+        spec = replace(spec, adaptive=adaptive)
         found = []
         for _ in range(draws):
             table, seconds = made(data, spec, dataset)
@@ -220,6 +223,7 @@ def compared(name: str, folder: Path, *, draws: int) -> str:
             )
         seconds, error, auc = np.mean(found, axis=0)
         told = f"{aim} as target" if aim else "general use"
+        told += f", AIM of {adaptive} rounds" if adaptive else ""
         lines.append(
             f"| {name}, {len(names)} columns | {told} | {seconds:.2f} | {error:.4f} | "
             f"{auc:.3f} | {real:.3f} |"

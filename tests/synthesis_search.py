@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.jobs.synthesis.adaptive import _scores as _adaptive_scores
 from confide.jobs.synthesis.counts import renamed
 from confide.jobs.synthesis.measured import MEASURED, read_measured
 from confide.jobs.synthesis.measuring import Measuring
@@ -19,6 +20,7 @@ from seeded import SeededEntropy
 from synthesis_world import dataset, job, quiet, records
 
 SHAPE, SCORE, LEAD = "shape", "score", "lead"
+TABLES = ("bins", "one_ways", "with_target", "tables")
 
 
 def farthest(measuring=Measuring, *, most=1, target="", tries=60, **given):
@@ -55,14 +57,14 @@ def farthest(measuring=Measuring, *, most=1, target="", tries=60, **given):
                 for rows in pair
             ]
             one, other = (tables_of(each[MEASURED]) for each in files)
-            for name in ("one_ways", "with_target", "tables"):
+            for name in TABLES:
                 if [t.shape for t in one[name]] != [t.shape for t in other[name]]:
                     return dict(found) | {SHAPE: (1, 1)}
                 if before_has(before, name):
                     continue
                 for a, b in zip(one[name], other[name], strict=True):
                     saw(name, int(np.abs(a - b).sum()), int(((a - b) ** 2).sum()))
-            if part == 2:
+            if part == runner.parts - 1:
                 _scores(runner, pair, spec=spec, before=before, saw=saw)
             before = files[0]
     return dict(found)
@@ -76,6 +78,7 @@ def tables_of(content):
     """Return the counts of a file by part, in whatever shape it says."""
     body = json.loads(content)
     return {
+        "bins": [np.array(each) for each in body.get("bins", [])],
         "one_ways": [np.array(each) for each in body["one_ways"]],
         "with_target": [np.array(each["counts"]) for each in body["with_target"]],
         "tables": [np.array(each["counts"]) for each in body["tables"]],
@@ -86,7 +89,8 @@ def _scores(runner, pair, *, spec, before, saw):
     known = read_measured(before[MEASURED], spec=spec, adjacency=dataset().adjacency)
     if spec.place_of_target is not None:
         return  # scores of triples are searched in test_synthesis_scores.py
-    one, other = (runner._scores(renamed(runner._codes(r), known.merging), known) for r in pair)
+    codes = [runner._coarse(runner._codes(rows), known) for rows in pair]
+    one, other = (runner._scores(renamed(each, known.merging), known) for each in codes)
     change = [other[name] - one[name] for name in one]
     saw(SCORE, max(map(abs, change)), max(map(abs, change)))
     saw(LEAD, max(change) - min(change), max(change) - min(change))
@@ -94,7 +98,7 @@ def _scores(runner, pair, *, spec, before, saw):
 
 def holds(found, *, most):
     """Return whether nothing moves farther than the job states."""
-    tables = [found[name] for name in ("one_ways", "with_target", "tables") if name in found]
+    tables = [found[name] for name in TABLES if name in found]
     return (
         SHAPE not in found
         and all(l1 <= most and l2 <= most**2 for l1, l2 in tables)
@@ -103,9 +107,9 @@ def holds(found, *, most):
     )
 
 
-def chosen_often(measuring=Measuring, *, seeds=12):
+def chosen_often(measuring=Measuring, *, seeds=12, **given):
     """Return how many different trees are chosen where the budget tells nothing."""
-    spec = job(rho=Fraction(1, 10**4), rows=10**6)
+    spec = job(rho=Fraction(1, 10**4), rows=10**6, **given)
     of = dataset()
     plan = plan_job(spec, study=Study(id="s"), dataset=of)
     runner = measuring(spec, plan=plan)
@@ -125,3 +129,66 @@ def chosen_often(measuring=Measuring, *, seeds=12):
         known = read_measured(before[MEASURED], spec=spec, adjacency=of.adjacency)
         found.add(known.chosen)
     return len(found)
+
+
+def files_of_bins(measuring=Measuring, *, seeds=12):
+    """Return how many different counts of cells come of the same rows."""
+    spec, of = job(found=5), dataset()
+    runner = measuring(spec, plan=plan_job(spec, study=Study(id="s"), dataset=of))
+    rng = np.random.default_rng(3)
+    some = np.column_stack([np.arange(60), *(rng.integers(0, s, 60) for s in spec.sizes(of))])
+    return len(
+        {
+            runner.advanced(
+                records(spec, some),
+                part=1,
+                before=runner.opened(),
+                entropy=SeededEntropy(seed),
+                progress=lambda _: None,
+            )[MEASURED]
+            for seed in range(seeds)
+        }
+    )
+
+
+def farthest_in_rounds(scores=_adaptive_scores, *, most=1, tries=15):
+    """Return the most that one patient moves the scores of a round, and their leads."""
+    spec, of = quiet(job(most=most, adaptive=3)), dataset()
+    runner, rng = Measuring(spec, plan=plan_job(spec, study=Study(id="s"), dataset=of)), _rng()
+    found = {SCORE: 0, LEAD: 0}
+    for turn in range(tries):
+        many = int(rng.integers(20, 60))
+        some = np.column_stack(
+            [np.arange(many), *(rng.integers(0, s, many) for s in spec.sizes(of))]
+        )
+        extra = np.array([[many, *(rng.integers(0, s) for s in spec.sizes(of))]] * most)
+        pair = [records(spec, each) for each in (some, np.vstack([some, extra]))]
+        files = runner.opened()
+        for part in range(1, 1 + 1 + turn % 2):  # before any round, and after all of them
+            files = runner.advanced(
+                pair[0],
+                part=part,
+                before=files,
+                entropy=SeededEntropy(part),
+                progress=lambda _: None,
+            )
+        known = read_measured(files[MEASURED], spec=spec, adjacency=of.adjacency)
+        among = [(0, 1), (0, 2), (1, 2), (2, 4), (3, 4)]
+        one, other = (
+            scores(
+                renamed(runner._codes(rows), known.merging),
+                known,
+                pairs=among,
+                impossible=(),
+                noise=known.noise_of_tables,
+            )
+            for rows in pair
+        )
+        change = [other[name] - one[name] for name in among]
+        found[SCORE] = max(found[SCORE], *map(abs, change))
+        found[LEAD] = max(found[LEAD], max(change) - min(change))
+    return found
+
+
+def _rng():
+    return np.random.default_rng(7)

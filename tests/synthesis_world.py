@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from confide.jobs.synthesis.charged_bins import ChargedBins
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.job import plan_job
@@ -71,9 +72,14 @@ def dataset(**given):
     return declared_in(declared(**given), folder=".").dataset
 
 
-def job(*, names=tuple(COLUMNS), rho=Fraction(1), rows=3000, most=1, **given):
+def job(*, names=tuple(COLUMNS), rho=Fraction(1), rows=3000, most=1, found=0, **given):
+    """Return a synthesis; of ages in ``found`` bins that are found, or in five that are known."""
     reads = {name: ColumnOf(table="people", column=name) for name in COLUMNS}
-    reads["age"] = BinOf(of=reads["age"], edges=(0, 30, 45, 60, 75, 100))
+    edges = tuple(range(0, 101, 5)) if found else (0, 30, 45, 60, 75, 100)
+    reads["age"] = BinOf(of=reads["age"], edges=edges)
+    if found:
+        given["charged"] = (ChargedBins(column="age", bins=found),)
+        given["bins_share"] = Fraction(1, 10)
     return Synthesis(
         reads=Records(
             relation=Relation(table="people"),

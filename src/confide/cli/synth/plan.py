@@ -46,6 +46,8 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     say(f"{seen.title or seen.study}  ({seen.dataset})", style="bold")
     body = [(each.name, f"{each.levels:,}", each.read) for each in seen.columns]
     table(("column", "levels", "read as"), body, title="Columns", right=(1,))
+    if seen.events:
+        say(f"OMOP tables are written of patients and their events: {', '.join(seen.events)}.")
     if seen.target:
         say(f"Target: {seen.target}. Each column is measured with it, and pairs of them as well.")
     for each in seen.together:

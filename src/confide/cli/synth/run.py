@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from confide.service.synthesis.run import Synthesised
 
 MEASURING = {
+    "bins": "Finding bins",
     "one-ways": "Counting each column",
     "choice": "Choosing pairs",
+    "rounds": "Choosing and counting pairs",
     "tables": "Counting the chosen tables",
     "rows": "Drawing rows",
 }
@@ -53,6 +55,8 @@ def show_synthesised(made: "Synthesised") -> None:
     say(f"Report       {made.report}", style="bold")
     say(f"Table        {made.table}  ({made.rows:,} rows)")
     say(f"Tables       {len(made.tables)} to infer from, {made.tables[0].name} and on")
+    if made.warehouse is not None:
+        say(f"OMOP tables  {made.warehouse}  (an OMOP source opens them)")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
     together = ["; ".join(", ".join(each) for each in made.cliques if len(each) > 1)]
     say(f"Measured together: {together[0]}.")

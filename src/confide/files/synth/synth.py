@@ -4,7 +4,7 @@ See docs/reference/synth.md; the JSON Schema is generated from the models here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -15,9 +15,11 @@ from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
+from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins
 from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
@@ -32,14 +34,19 @@ from confide.tables.expression import (
     OrMissing,
     ValueOf,
 )
+from confide.tables.per_patient import PerPatientValue
 from confide.tables.records import Records
 from confide.tables.relation import Relation, domain, resolve
 from confide.tables.schema import Dataset, Kind
+from confide.tables.source import SourceKind
 
 FEW_LEVELS = 20
 """A number or date of more levels is put into bins."""
 BINS = 10
+CHARGED = "charged"
 MOST_TABLES = 100
+PERSON = "person"
+"""The CDM's table of patients."""
 
 MissingWord = Literal["level", "leave-out"]
 
@@ -60,7 +67,7 @@ class SynthColumn(Section):
     """One column of the synthetic table."""
 
     of: str = ""
-    bins: Counting | list[Bound] | None = None
+    bins: Literal["charged"] | Counting | list[Bound] | None = None
     missing: MissingWord | None = None
 
 
@@ -86,14 +93,17 @@ class SynthFile(Section):
     table: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
     columns: list[str] | dict[str, SynthColumn]
+    events: dict[str, EventSection] = Field(default_factory=dict)
     missing: MissingWord = "level"
     target: str = ""
+    method: Literal["tree", "aim"] = "tree"
     together: list[list[str]] = Field(default_factory=list)
     never: list[dict[str, Any]] = Field(default_factory=list)
     order: list[list[str]] = Field(default_factory=list)
     per_patient: SynthBounds = Field(default_factory=SynthBounds)
     rows: Counting
     tables: Counting = 20
+    bins_share: Level = Fraction(1, 10)
     spend: SynthSpend
 
 
@@ -107,6 +117,7 @@ class DeclaredSynthesis:
         tables: How many tables carry the uncertainty.
         declared: The data set.
         file: Name of synth.yaml.
+        values: Per-patient values that the job asks for beside those of the data set.
     """
 
     study: Study
@@ -114,6 +125,11 @@ class DeclaredSynthesis:
     tables: int
     declared: DeclaredDataset
     file: str
+    values: tuple[PerPatientValue, ...] = ()
+
+    def asked_of(self, dataset: Dataset) -> Dataset:
+        """Return the public facts of a data set with the per-patient values that the job asks."""
+        return replace(dataset, per_patient=(*dataset.per_patient, *self.values))
 
 
 def read_synth(
@@ -139,13 +155,24 @@ def read_synth(
         if declared is None:
             here = source if isinstance(source, Path) else Path(name)
             declared = read_dataset(beside(file.dataset, of=here))
+        events = _events(file, declared=declared)
         return DeclaredSynthesis(
             study=Study(**file.synthesis.model_dump()),
-            job=_job(file, declared=declared),
+            job=_job(file, declared=declared, events=events),
             tables=_tables(file.tables),
             declared=declared,
             file=name,
+            values=tuple(events.values),
         )
+
+
+def _events(file: SynthFile, *, declared: DeclaredDataset) -> ReadEvents:
+    if file.events and declared.source.kind is not SourceKind.OMOP:
+        raise ContractError(
+            "events: their rows are written as OMOP tables, and the source is none.",
+            hint="Leave events out; columns take per-patient values of dataset.yaml.",
+        )
+    return read_events(file.events, dataset=declared.dataset)
 
 
 def _tables(many: int) -> int:
@@ -157,9 +184,11 @@ def _tables(many: int) -> int:
     return many
 
 
-def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
+def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> Synthesis:
     dataset = declared.dataset
     table = file.table or (dataset.tables[0].name if len(dataset.tables) == 1 else "")
+    if not table and file.events:
+        table = next((t.name for t in dataset.tables if t.source.lower() == PERSON), "")
     if not table:
         raise ContractError(
             "The synthesis does not say whose rows it is about.",
@@ -175,9 +204,16 @@ def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
             section = sections.get(name, SynthColumn())
             missing = section.missing or file.missing
             reads.append(_read(name, section, missing=missing, table=table, dataset=dataset))
+    names, reads = (*names, *events.reads), [*reads, *events.reads.values()]
     by_name = dict(zip(names, reads, strict=False))
     if len(by_name) < len(names):
         raise ContractError("A column is named twice.")
+    dataset = replace(dataset, per_patient=(*dataset.per_patient, *events.values))
+    charged = tuple(
+        ChargedBins(column=name, bins=BINS)
+        for name, section in sections.items()
+        if section.bins == CHARGED
+    )
     return Synthesis(
         reads=Records(
             relation=Relation(
@@ -191,7 +227,14 @@ def _job(file: SynthFile, *, declared: DeclaredDataset) -> Synthesis:
         rows=file.rows,
         target=file.target,
         together=tuple(tuple(group) for group in file.together),
-        never=tuple(_never(each, of=by_name, dataset=dataset) for each in file.never),
+        never=(
+            *(_never(each, of=by_name, dataset=dataset) for each in file.never),
+            *events.never,
+        ),
+        kinds=tuple(events.kinds),
+        charged=charged,
+        adaptive=_rounds(len(names)) if file.method == "aim" else 0,
+        bins_share=file.bins_share if charged else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         **_amount(file.spend, declared=declared),
     )
@@ -208,7 +251,12 @@ def _read(
             f"Column {name!r} is text, whose values are not public.",
             hint="Declare categories for it in dataset.yaml.",
         )
-    many = section.bins
+    many = GRID_CELLS if isinstance(section.bins, str) else section.bins
+    if section.bins == CHARGED and within.size() <= FEW_LEVELS:
+        raise ContractError(
+            f"Column {name!r} has {within.size()} values, and no bins to find.",
+            hint="Leave bins out.",
+        )
     if many is None and within.kind is not Kind.CATEGORY and within.size() > FEW_LEVELS:
         many = BINS
     if many is not None:
@@ -225,6 +273,11 @@ def _read(
     if missing == "level" and not isinstance(of, OrMissing):
         return OrMissing(of=of)  # type: ignore[arg-type]
     return of
+
+
+def _rounds(columns: int) -> int:
+    """Return the rounds of AIM: half as many again as a tree has pairs, of no more than all."""
+    return min(columns * (columns - 1) // 2, columns - 1 + columns // 2)
 
 
 def _even(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:

@@ -96,3 +96,16 @@ def shares_of(counts: Floats) -> Floats:
     kept = np.maximum(counts, 0)
     total = kept.sum()
     return kept / total if total > 0 else np.full(kept.shape, 1 / kept.size)
+
+
+def nearest_counts(counts: Floats, *, total: float) -> Floats:
+    """Return the nearest counts that are at least 0 and add up to a total.
+
+    Example:
+        >>> nearest_counts(np.array([5.0, -3.0, 2.0]), total=5).tolist()
+        [4.0, 0.0, 1.0]
+    """
+    down = np.sort(counts, axis=None)[::-1]
+    over = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
+    last = int(np.flatnonzero(down > over)[-1])
+    return np.asarray(np.maximum(counts - over[last], 0))

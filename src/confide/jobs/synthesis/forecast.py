@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.counts import DROWNED_BELOW, added_up, shares_of
+from confide.jobs.synthesis.counts import DROWNED_BELOW, added_up, nearest_counts, shares_of
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.spec import Synthesis
 from confide.noise.mechanism import AddedNoise
@@ -41,12 +41,11 @@ def foreseen_error(spec: Synthesis, *, dataset: Dataset) -> tuple[float, float]:
         spec: Of the job.
         dataset: Public facts.
     """
+    spec = spec.foreseen
     sizes, adjacency = spec.sizes(dataset), dataset.adjacency
     coins = Simulation(payload_digest="forecast").generator("synthesis")
     single = spec.noise(spec.shares.one_ways, tables=len(sizes), adjacency=adjacency)
-    last = spec.noise(
-        spec.shares.tables, tables=max(1, len(spec.required) + spec.rounds), adjacency=adjacency
-    )
+    last = spec.noise(spec.shares.tables, tables=spec.most_tables, adjacency=adjacency)
     shares = [_zipf(size) for size in sizes]
     columns = [_column(each, rows=spec.rows, noise=single, generator=coins) for each in shares]
     alone = [
@@ -84,7 +83,7 @@ def _column(
     names = np.arange(shares.size)
     if rare.sum() > 1:
         names = np.where(rare, int((~rare).sum()), np.cumsum(~rare) - 1)
-    return _projected(noisy, total=float(rows)) / rows, names
+    return nearest_counts(noisy, total=float(rows)) / rows, names
 
 
 def _pairs(
@@ -102,7 +101,7 @@ def _pairs(
     for each in merged[1:]:
         exact = np.multiply.outer(exact, each)
     noisy = rows * exact + _drawn(noise, shape=exact.shape, generator=generator)
-    found = _projected(noisy, total=float(rows)) / rows
+    found = nearest_counts(noisy, total=float(rows)) / rows
     errors = []
     for pair in itertools.combinations(range(len(variables)), 2):
         over = tuple(axis for axis in range(len(variables)) if axis not in pair)
@@ -128,11 +127,3 @@ def _spread(table: Floats, *, axis: int, column: tuple[Floats, Ints]) -> Floats:
 def _drawn(noise: AddedNoise, *, shape: tuple[int, ...], generator: "Generator") -> Floats:
     """Return noise of that size, for a forecast; its form hardly matters."""
     return np.asarray(generator.normal(scale=noise.standard_deviation(), size=shape))
-
-
-def _projected(counts: Floats, *, total: float) -> Floats:
-    """Return the nearest counts that are at least 0 and add up to a total."""
-    down = np.sort(counts, axis=None)[::-1]
-    over = (np.cumsum(down) - total) / np.arange(1, down.size + 1)
-    last = int(np.flatnonzero(down > over)[-1])
-    return np.asarray(np.maximum(counts - over[last], 0))

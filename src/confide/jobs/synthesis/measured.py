@@ -14,6 +14,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import VerificationError
+from confide.jobs.synthesis.charged_bins import quantile_edges
 from confide.jobs.synthesis.counts import added_up, merged_levels, rows_in_all, sizes_of
 from confide.jobs.synthesis.model.fit import Marginal
 from confide.jobs.synthesis.model.junction_tree import Clique
@@ -53,6 +54,8 @@ class MeasuredMarginals:
         with_target: Noisy tables of each feature and the target.
         chosen: Pairs.
         tables: The last noisy tables.
+        grids: Noisy counts of the cells of each column whose bins are found; then ``spec`` is the
+            job with these bins.
     """
 
     spec: Synthesis
@@ -61,6 +64,7 @@ class MeasuredMarginals:
     with_target: tuple[NoisyTable, ...] = ()
     chosen: tuple[Pair, ...] = ()
     tables: tuple[NoisyTable, ...] = ()
+    grids: tuple[Floats, ...] = ()
 
     @property
     def merging(self) -> tuple[Ints, ...]:
@@ -125,7 +129,8 @@ class MeasuredMarginals:
     @property
     def noise_of_tables(self) -> AddedNoise:
         """What was added to a cell of the last tables."""
-        return self._noise(self.spec.shares.tables, tables=max(1, len(self.wanted)))
+        many = self.spec.most_tables if self.spec.adaptive else max(1, len(self.wanted))
+        return self._noise(self.spec.shares.tables, tables=many)
 
     def _noise(self, part: Fraction, *, tables: int) -> AddedNoise:
         return self.spec.noise(part, tables=tables, adjacency=self.adjacency)
@@ -174,8 +179,10 @@ def measured_json(found: MeasuredMarginals) -> bytes:
         "with_target": found.variance_with_target,
         "tables": found.variance_of_tables,
     }
+    bins = {"bins": [_whole(each) for each in found.grids]} if found.grids else {}
     return canonical_bytes(
         {
+            **bins,
             "format": FORMAT,
             "columns": list(spec.columns),
             "one_ways": [_whole(each) for each in found.one_ways],
@@ -197,8 +204,10 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         body: Json = json.loads(content)
         if body["format"] != FORMAT or body["columns"] != list(spec.columns):
             raise VerificationError("The marginals are of another format or another job.")
+        grids = tuple(np.array(each, dtype=float) for each in body.get("bins", ()))
         found = MeasuredMarginals(
-            spec=spec,
+            spec=settled(spec, grids),
+            grids=grids,
             adjacency=adjacency,
             one_ways=tuple(np.array(each, dtype=float) for each in body["one_ways"]),
             chosen=tuple((int(i), int(j)) for i, j in body["chosen"]),
@@ -211,6 +220,24 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         )
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         raise VerificationError("The marginals cannot be read.") from None
+
+
+def settled(spec: Synthesis, grids: Sequence[Floats]) -> Synthesis:
+    """Return a job with the bins that noisy counts of cells give; as it is before there are any.
+
+    Raises:
+        ValueError: If they are not of the job's grids.
+    """
+    if not grids:
+        return spec
+    trios = zip(spec.charged, spec.grids, grids, strict=True)
+    if any(
+        counts.shape != (len(grid) - 1,) for grid, counts in zip(spec.grids, grids, strict=True)
+    ):
+        raise ValueError
+    return spec.with_bins(
+        [quantile_edges(counts, grid=grid, bins=each.bins) for each, grid, counts in trios]
+    )
 
 
 def _variance(noise: AddedNoise) -> float:

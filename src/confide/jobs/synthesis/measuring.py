@@ -1,4 +1,4 @@
-"""Measurement of marginals in three parts, each durable: one-ways, what is chosen, tables.
+"""Measurement of marginals in parts, each durable: bins, one-ways, what is chosen, tables.
 
 *Privacy:* exact counts and scores die in :meth:`Measuring.advanced`; what leaves is noisy or chosen
 by the mechanisms of the plan.  Progress tells the part alone.
@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.jobs.synthesis.adaptive import measured_in_rounds
+from confide.jobs.synthesis.charged_bins import coarse_names, edges_read
 from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
     MEASURED,
@@ -17,17 +19,26 @@ from confide.jobs.synthesis.measured import (
     NoisyTable,
     measured_json,
     read_measured,
+    settled,
 )
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair, pair_scores, spanning_pairs, triple_scores
-from confide.jobs.synthesis.spec import LAST, Synthesis
+from confide.jobs.synthesis.spec import FINDING, LAST, Synthesis
 from confide.noise.entropy import Entropy
 from confide.noise.mechanism import AddedNoise
 from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
 
-STAGES_OF_IT = ("one-ways", "choice", LAST)
+IN_ROUNDS = "rounds"
+"""Name of the part in which pairs are chosen and counted one after another."""
+_STAGES = ("one-ways", "choice", LAST)
+
+
+def stages_of(spec: Synthesis) -> tuple[str, ...]:
+    """Return the names of the parts of a job."""
+    stages = ("one-ways", IN_ROUNDS) if spec.adaptive else _STAGES
+    return (FINDING, *stages) if spec.charged else stages
 
 
 class Measuring:
@@ -40,8 +51,8 @@ class Measuring:
 
     @property
     def parts(self) -> int:
-        """One-ways, choice, tables."""
-        return len(STAGES_OF_IT)
+        """One-ways, choice, tables; before them bins where they are to be found."""
+        return len(stages_of(self._spec))
 
     def opened(self) -> Mapping[str, bytes]:
         """Return a file without numbers."""
@@ -59,11 +70,20 @@ class Measuring:
         progress: Callable[[str], None],
     ) -> Mapping[str, bytes]:
         """Return the file with what one more part measured."""
-        progress(STAGES_OF_IT[part - 1])
+        stage = stages_of(self._spec)[part - 1]
+        progress(stage)
         known = read_measured(before[MEASURED], spec=self._spec, adjacency=self._adjacency)
         codes = self._codes(rows)
-        steps = (self._one_ways, self._choice, self._tables)
-        return {MEASURED: measured_json(steps[part - 1](codes, known, entropy=entropy))}
+        if stage == FINDING:
+            return {MEASURED: measured_json(self._bins(codes, known, entropy=entropy))}
+        codes = self._coarse(codes, known)
+        steps = {
+            "one-ways": self._one_ways,
+            "choice": self._choice,
+            IN_ROUNDS: self._rounds,
+            LAST: self._tables,
+        }
+        return {MEASURED: measured_json(steps[stage](codes, known, entropy=entropy))}
 
     def _codes(self, rows: RecordRows) -> Ints:
         """Return levels of rows, from 0; shape (rows, columns)."""
@@ -75,13 +95,32 @@ class Measuring:
             ]
         )
 
+    def _bins(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
+        """Count the cells of the grid of each column whose bins are found."""
+        spec, sizes = self._spec, self._spec.sizes(self._plan.dataset)
+        noise = spec.noise(spec.bins_share, tables=len(spec.charged), adjacency=self._adjacency)
+        alone = [(spec.columns.index(each.column),) for each in spec.charged]
+        found = _noisy(codes, alone, sizes=sizes, noise=noise, entropy=entropy)
+        pairs = zip(found, spec.grids, strict=True)
+        grids = tuple(each.counts[: len(grid) - 1] for each, grid in pairs)
+        return replace(known, spec=settled(spec, grids), grids=grids)
+
+    def _coarse(self, codes: Ints, known: MeasuredMarginals) -> Ints:
+        """Return rows in the bins that were found."""
+        sizes, found = self._spec.sizes(self._plan.dataset), codes.copy()
+        for each, grid in zip(self._spec.charged, self._spec.grids, strict=True):
+            place = self._spec.columns.index(each.column)
+            edges = edges_read(known.spec.reads.reads[place])
+            found[:, place] = coarse_names(grid, edges=edges, levels=sizes[place])[codes[:, place]]
+        return found
+
     def _one_ways(
         self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
     ) -> MeasuredMarginals:
-        sizes = self._spec.sizes(self._plan.dataset)
-        noise = self._spec.noise(
-            self._spec.shares.one_ways, tables=len(sizes), adjacency=self._adjacency
-        )
+        spec, sizes = known.spec, known.spec.sizes(self._plan.dataset)
+        noise = spec.noise(spec.shares.one_ways, tables=len(sizes), adjacency=self._adjacency)
         alone = [(v,) for v in range(len(sizes))]
         found = _noisy(codes, alone, sizes=sizes, noise=noise, entropy=entropy)
         return replace(known, one_ways=tuple(each.counts for each in found))
@@ -89,7 +128,7 @@ class Measuring:
     def _choice(
         self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
     ) -> MeasuredMarginals:
-        spec, merged, sizes = self._spec, renamed(codes, known.merging), known.sizes
+        spec, merged, sizes = known.spec, renamed(codes, known.merging), known.sizes
         target, features = spec.place_of_target, spec.features
         if target is not None:
             noise = spec.noise(
@@ -108,13 +147,32 @@ class Measuring:
         )
         return replace(known, chosen=chosen)
 
+    def _rounds(
+        self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
+        """Choose and count pairs one after another."""
+        spec, merged = known.spec, renamed(codes, known.merging)
+        noise = known.noise_of_tables
+
+        def measure(tables: Sequence[Clique]) -> tuple[NoisyTable, ...]:
+            return _noisy(merged, tables, sizes=known.sizes, noise=noise, entropy=entropy)
+
+        return measured_in_rounds(
+            merged,
+            known,
+            impossible=spec.impossible(self._plan.dataset),
+            choice=spec.choice(self._adjacency),
+            noise=noise,
+            measure=measure,
+            entropy=entropy,
+        )
+
     def _scores(self, merged: Ints, known: MeasuredMarginals) -> Mapping[Pair, int]:
-        spec, target, noisy = self._spec, self._spec.place_of_target, known.merged_one_ways
+        spec, target, noisy = known.spec, known.spec.place_of_target, known.merged_one_ways
         pairs = spec.components.apart()
         if target is None:
             return pair_scores(merged, pairs, noisy=noisy, total=known.total)
-        tables = max(1, len(spec.required) + spec.rounds)
-        noise = spec.noise(spec.shares.tables, tables=tables, adjacency=self._adjacency)
+        noise = spec.noise(spec.shares.tables, tables=spec.most_tables, adjacency=self._adjacency)
         return triple_scores(
             merged,
             pairs,
@@ -131,7 +189,7 @@ class Measuring:
     def _tables(
         self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
     ) -> MeasuredMarginals:
-        wanted, spec = known.wanted, self._spec
+        wanted, spec = known.wanted, known.spec
         noise = spec.noise(
             spec.shares.tables, tables=max(1, len(wanted)), adjacency=self._adjacency
         )

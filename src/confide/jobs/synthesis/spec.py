@@ -6,6 +6,7 @@
     choice      which pairs, by the exponential mechanism            1/3          1/10
     with target each feature and the target                          -            3/10
     tables      chosen pairs (MST), or triples with the target       1/3          1/2
+    bins        cells of a grid, where bins are to be found: a stated share, before all others
                                                                      no target    target named
 
 *Lemma.*  Each patient keeps at most m rows, so a table of counts moves by a vector whose entries
@@ -29,12 +30,17 @@ References:
         https://doi.org/10.1023/A:1007465528199
 """
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.synthesis.charged_bins import ChargedBins, edges_of_one_width, edges_read, read_in
+from confide.jobs.synthesis.event_kind import EventKind, require_in_order
+from confide.jobs.synthesis.learnable import amount_times, require_learnable
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
@@ -45,12 +51,12 @@ from confide.jobs.synthesis.rules import (
     require_possible,
 )
 from confide.jobs.synthesis.scores import Components
+from confide.jobs.synthesis.shares import ADAPTIVE, GENERAL, TARGETED, Shares
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
 from confide.plans.events import JobEvent
-from confide.privacy.accounting.concentrated import epsilon_beside
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.exact import takes_numbers
 from confide.tables.records import Records, check_records
@@ -59,35 +65,13 @@ from confide.tables.schema import Dataset
 
 LAST = "tables"
 """Name of the part in which the chosen tables are counted."""
+FINDING = "bins"
+"""Name of the part in which cells of grids are counted, to find bins."""
 MOST_COLUMNS = 100
+MOST_IN_TURN = 200
 MOST_LEVELS = 1000
 MOST_MODEL_CELLS = 10**7
-DROWNS = 0.25
-"""Expected total-variation error of single columns, from noise alone, at which nothing is learnt.
-
-It is an average over columns.
-"""
-_THIRD = Fraction(1, 3)
 _GRID = 10**9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """How ρ is split; adds up to 1."""
-
-    one_ways: Fraction
-    choice: Fraction
-    with_target: Fraction
-    tables: Fraction
-
-
-GENERAL = Shares(one_ways=_THIRD, choice=_THIRD, with_target=Fraction(0), tables=_THIRD)
-TARGETED = Shares(
-    one_ways=Fraction(1, 10),
-    choice=Fraction(1, 10),
-    with_target=Fraction(3, 10),
-    tables=Fraction(1, 2),
-)
 
 
 @takes_numbers
@@ -105,6 +89,10 @@ class Synthesis:
         epsilon: The whole charge, in pure DP; 0 where ρ is named.
         never: Levels that no row has together.
         order: Numbers or dates of which one is never above the other.
+        kinds: Kinds of events whose rows follow from the columns; then rows are patients.
+        charged: Columns on a grid whose bins are found first.
+        bins_share: Of the whole charge, for finding them; 0 where there is nothing to find.
+        adaptive: Rounds of AIM (:mod:`.adaptive`) instead of a tree; 0 for a tree.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -118,6 +106,10 @@ class Synthesis:
     epsilon: Fraction = Fraction(0)
     never: tuple[Never, ...] = ()
     order: tuple[NotAfter, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
+    charged: tuple[ChargedBins, ...] = ()
+    bins_share: Fraction = Fraction(0)
+    adaptive: int = 0
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -142,6 +134,52 @@ class Synthesis:
                     raise ContractError(f"No column of the table is called {name!r}.")
         if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
             raise ContractError("Expected 2 to 4 different columns together.")
+        require_in_order(self.kinds, columns=names)
+        self._check_charged()
+        if not 0 <= self.adaptive <= MOST_IN_TURN or (self.adaptive and self.target):
+            raise ContractError(
+                f"Expected at most {MOST_IN_TURN} rounds of AIM, and no target beside it.",
+                hint="Leave target out: a tree is made for it.",
+            )
+        if self.kinds and self.reads.bounds.max_rows != 1:
+            raise ContractError("Events are made of patients, of whom each is one row.")
+
+    def _check_charged(self) -> None:
+        if not 0 <= self.bins_share < 1 or (self.charged and not self.bins_share):
+            raise InvalidParameterError("Expected a share of the charge for bins, from 0 to 1.")
+        found = [each.column for each in self.charged]
+        if len(set(found)) != len(found):
+            raise ContractError("Bins of a column are to be found twice.")
+        for name in found:
+            if name not in self.columns:
+                raise ContractError(f"No column of the table is called {name!r}.")
+            edges_read(self.reads.reads[self.columns.index(name)])
+            if any(name in rule.columns for rule in self.rules):
+                raise ContractError(
+                    f"A rule names {name!r}, whose bins are not known yet.",
+                    hint="Give it bins, with the edges that the rule needs.",
+                )
+
+    def with_bins(self, edges: Sequence[tuple[int, ...]]) -> Self:
+        """Return the job with the bins that were found, in the order of ``charged``."""
+        reads = list(self.reads.reads)
+        for each, found in zip(self.charged, edges, strict=True):
+            place = self.columns.index(each.column)
+            reads[place] = read_in(reads[place], found)
+        return replace(self, reads=replace(self.reads, reads=tuple(reads)), charged=())
+
+    @property
+    def grids(self) -> tuple[tuple[int, ...], ...]:
+        """Edges of the cells of each column whose bins are found."""
+        return tuple(
+            edges_read(self.reads.reads[self.columns.index(each.column)]) for each in self.charged
+        )
+
+    @property
+    def foreseen(self) -> Self:
+        """The job with as many bins as there may be, wherever they will lie."""
+        pairs = zip(self.charged, self.grids, strict=True)
+        return self.with_bins([edges_of_one_width(grid, bins=each.bins) for each, grid in pairs])
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:
@@ -190,14 +228,29 @@ class Synthesis:
         return Components(self.features, joined=self.required)
 
     @property
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs among which the first round chooses; later ones choose among fewer."""
+        if not self.adaptive:
+            return self.components.apart()
+        apart = itertools.combinations(range(len(self.columns)), 2)
+        return tuple(p for p in apart if not any(set(p) <= set(each) for each in self.required))
+
+    @property
+    def most_tables(self) -> int:
+        """Most tables that are counted last."""
+        return max(1, len(self.required) + self.rounds)
+
+    @property
     def rounds(self) -> int:
         """Most pairs that are chosen."""
-        return self.components.number - 1
+        return self.adaptive or self.components.number - 1
 
     @property
     def shares(self) -> Shares:
-        """How ρ is split."""
-        return GENERAL if self.place_of_target is None else TARGETED
+        """How ρ is split; what finding bins takes is left out of it."""
+        whole = GENERAL if self.place_of_target is None else TARGETED
+        whole = ADAPTIVE if self.adaptive else whole
+        return whole.of(1 - self.bins_share)
 
     def moved(self, adjacency: Adjacency) -> tuple[int, int]:
         """Return L1 and squared L2 by which one patient moves a table of counts."""
@@ -214,7 +267,7 @@ class Synthesis:
 
     def choice(self, adjacency: Adjacency) -> SetSelection | None:
         """Return the mechanism of a round; None where there is nothing to choose."""
-        candidates = len(self.components.apart()) + (self.place_of_target is not None)
+        candidates = len(self._pairs) + (self.place_of_target is not None)
         if candidates < 2:
             return None
         if self.epsilon:
@@ -249,7 +302,7 @@ class Synthesis:
             ContractError: If the job does not suit the data set, or the noise would drown it.
         """
         check_records(self.reads, dataset=dataset)
-        self._check(dataset)
+        self.foreseen._check(dataset)  # noqa: SLF001 - its own
         adjacency, shares = dataset.adjacency, self.shares
         l1, l2_squared = self.moved(adjacency)
         most = self.reads.bounds.max_rows
@@ -262,7 +315,14 @@ class Synthesis:
                 name=name, noise=noise, l1=l1, l2_squared=l2_squared, count=count, because=because
             )
 
-        found = [tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")]
+        found = []
+        if self.charged:
+            found.append(
+                tables(FINDING, self.bins_share, count=len(self.charged), because=f"{why}.")
+            )
+        found.append(
+            tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")
+        )
         if self.place_of_target is not None:
             many = len(self.features)
             found.append(tables("with target", shares.with_target, count=many, because=f"{why}."))
@@ -285,14 +345,7 @@ class Synthesis:
 
     def amount_times(self, factor: float, *, dataset: Dataset) -> str:
         """Return the budget that gives noise which is smaller by a factor, as text."""
-        if self.epsilon:
-            enough = self.epsilon * Fraction(math.ceil(factor * 100), 100)
-            return f"ε = {_rounded_up(enough):.3g}"
-        enough = self.rho * Fraction(math.ceil(factor**2 * 100), 100)
-        told = f"rho={_rounded_up(enough):.3g}"
-        if dataset.delta > 0:
-            told += f", which is ε = {epsilon_beside(enough, delta=dataset.delta)}"
-        return told
+        return amount_times(factor, rho=self.rho, epsilon=self.epsilon, delta=dataset.delta)
 
     def _check(self, dataset: Dataset) -> None:
         sizes, target = self.sizes(dataset), self.place_of_target
@@ -308,7 +361,7 @@ class Synthesis:
                     hint="Put it into public bins, ten or twenty as a rule.",
                 )
         more = 1 if target is None else sizes[target]
-        largest = max((sizes[i] * sizes[j] * more for i, j in self.components.apart()), default=0)
+        largest = max((sizes[i] * sizes[j] * more for i, j in self._pairs), default=0)
         tree = junction_tree(sizes, joined=self._joined, most_cells=MOST_MODEL_CELLS)
         require_possible(
             tree,
@@ -318,34 +371,18 @@ class Synthesis:
             dataset=dataset,
         )
         least = tree.cells
-        if least + self.rounds * largest > MOST_MODEL_CELLS:
+        if not self.adaptive and least + self.rounds * largest > MOST_MODEL_CELLS:
             raise ContractError(
                 f"Tables of up to {largest:,} cells make a model of more than "
                 f"{MOST_MODEL_CELLS:,}.",
                 hint=f"Use coarser bins: {self.rounds} tables of at most "
                 f"{(MOST_MODEL_CELLS - least) // max(1, self.rounds):,} cells would do.",
             )
-        self._require_learnable(dataset)
-
-    def _require_learnable(self, dataset: Dataset) -> None:
-        noise = self.noise(
-            self.shares.one_ways, tables=len(self.columns), adjacency=dataset.adjacency
+        require_learnable(
+            self.noise(self.shares.one_ways, tables=len(sizes), adjacency=dataset.adjacency),
+            sizes=sizes,
+            rows=self.rows,
+            rho=self.rho,
+            epsilon=self.epsilon,
+            delta=dataset.delta,
         )
-        sizes = self.sizes(dataset)
-        error = noise.mean_absolute() * sum(sizes) / (2 * len(sizes) * self.rows)
-        if error <= DROWNS:
-            return
-        rows = math.ceil(self.rows * error / DROWNS)
-        told = self.amount_times(error / DROWNS, dataset=dataset)
-        raise ContractError(
-            f"Noise would drown the table: columns alone would be off by {error:.2f} on average "
-            f"(total variation; at most {DROWNS} is accepted).",
-            hint=f"With {self.rows:,} rows {told} would do; at this budget, {rows:,} rows or "
-            "fewer columns or levels.",
-        )
-
-
-def _rounded_up(amount: Fraction) -> float:
-    """Return an amount at three digits, never below it."""
-    places = 2 - math.floor(math.log10(amount))
-    return math.ceil(amount * Fraction(10) ** places) / 10.0**places

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confide.arrays import Ints
-from confide.errors import ConfideError, UnknownNameError, VerificationError
+from confide.errors import ConfideError, ContractError, UnknownNameError, VerificationError
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate, combined
 from confide.jobs.synthesis.measured import MEASURED, read_measured
@@ -16,6 +16,7 @@ from confide.jobs.synthesis.rules import innermost
 from confide.jobs.synthesis.spec import Synthesis
 from confide.jobs.synthesis.tables import ROWS_A_ROW, Synthetic, synthetic
 from confide.jobs.synthesis.values import Values, values_of_levels
+from confide.jobs.synthesis.warehouse.cdm_rows import Warehouse, warehouse_of
 from confide.plans.canonical import decode
 from confide.plans.simulation import Simulation
 from confide.release.jobs.job_answer import JobAnswer
@@ -55,6 +56,7 @@ class SyntheticData:
         measured = read_measured(answer.files[MEASURED], spec=spec, adjacency=plan.adjacency)
         if not measured.one_ways:
             raise VerificationError("The synthesis has not ended.", hint="Run it again.")
+        spec = measured.spec  # with the bins that were found
         made = synthetic(measured, digest=answer.digest(), impossible=spec.impossible(plan.dataset))
         return cls(answer=answer, spec=spec, made=made)
 
@@ -78,6 +80,28 @@ class SyntheticData:
         """Return one of the tables to infer from, from 1; ``times`` rows a row of the data."""
         levels = self.made.refitted(number, times=times)
         return self._values(levels, purpose=f"refitted values/{number}")
+
+    def warehouse(self, *, patients: int | None = None) -> Warehouse:
+        """Return OMOP tables of synthetic patients, those of :meth:`table`.
+
+        Args:
+            patients: How many; as many as the data seem to have when None.
+
+        Raises:
+            ContractError: If the synthesis names no events.
+        """
+        if not self.spec.kinds:
+            raise ContractError(
+                "The synthesis names no events, so it has no OMOP tables.",
+                hint="Name them under events: in synth.yaml before it is run.",
+            )
+        many = self.rows if patients is None else patients
+        return warehouse_of(
+            self.made.table(rows=many),
+            spec=self.spec,
+            dataset=self.answer.plan.dataset,
+            generator=Simulation(payload_digest=self.made.digest).generator(f"warehouse/{many}"),
+        )
 
     def all_refitted(self, *, tables: int = TABLES) -> Iterator[Values]:
         """Yield the tables to infer from, in order."""

@@ -144,8 +144,11 @@ class DuckDBEngine:
         )
 
     def check_records(self, records: Records, *, dataset: Dataset) -> None:
-        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
-        self._require_same(dataset)
+        """Bind the rows of a job against the schema of the source, reading none; as ``check``.
+
+        A job may ask for per-patient values of its own, after those of the data set.
+        """
+        self._require_same(self._without_more_values(dataset))
         query = records_query(records, dataset=dataset, layout=self._layout)
         self._bind([self._session.bound(query)])
 
@@ -155,7 +158,7 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        self._require_same(dataset)
+        self._require_same(self._without_more_values(dataset))
         query = records_query(records, dataset=dataset, layout=self._layout)
         found = self._session.arrays(query)
         return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
@@ -275,6 +278,10 @@ class DuckDBEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
+
+    def _without_more_values(self, dataset: Dataset) -> Dataset:
+        """Return a data set without the per-patient values that follow ours."""
+        return replace(dataset, per_patient=dataset.per_patient[: len(self._dataset.per_patient)])
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._session.rows(query)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LABEL = "synthetic: no row is a patient"
 MODEL = "synthetic-model.json"
+OMOP = "omop"
+"""Folder of OMOP tables, which an OMOP source opens."""
 
 
 class Format(enum.Enum):
@@ -45,11 +47,13 @@ class SyntheticFolder:
         table: To look at.
         tables: To infer from.
         report: For people.
+        warehouse: Folder of OMOP tables; None where no events are named.
     """
 
     table: Path
     tables: tuple[Path, ...]
     report: Path
+    warehouse: Path | None = None
 
 
 def write_synthetic(
@@ -70,6 +74,11 @@ def write_synthetic(
     for number in range(1, tables + 1):
         content = _content(made.refitted(number), form=Format.PARQUET, label=label)
         files[f"synthetic-{number:03}.parquet"] = content
+    if made.spec.kinds:
+        for name, rows in made.warehouse().items():
+            content = _content(rows, form=Format.PARQUET, label=label)
+            files[f"{OMOP}/{name}.parquet"] = content
+        (out / OMOP).mkdir(exist_ok=True)
     files[MODEL] = _json(model_json(made))
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     files[SYNTHETIC] = _json(
@@ -84,11 +93,13 @@ def write_synthetic(
     files["report.html"] = synthetic_page(made, release=release).encode()
     for name, content in files.items():
         write_bytes(out / name, content)
-    tell_day_alone([*(out / name for name in files), out])
+    folders = [out / OMOP] if made.spec.kinds else []
+    tell_day_alone([*(out / name for name in files), *folders, out])
     return SyntheticFolder(
         table=out / f"synthetic.{form.value}",
         tables=tuple(out / f"synthetic-{number:03}.parquet" for number in range(1, tables + 1)),
         report=out / "report.html",
+        warehouse=folders[0] if folders else None,
     )
 
 

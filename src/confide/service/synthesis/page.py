@@ -25,6 +25,7 @@ from confide.report.pages.document import document
 from confide.report.pages.page_parts import drawing_part
 from confide.report.pages.table import html_table
 from confide.report.wording.odds_words import adjacency_text, loss_text
+from confide.service.synthesis.warehouse_page import warehouse_section
 from confide.tables.relation import domain
 
 UNMEASURED = (
@@ -87,7 +88,14 @@ def synthetic_page(made: SyntheticData, *, release: JobRelease) -> str:
     body = tag(
         "div",
         _header(made, release=release, title=title),
-        tag("main", _fit(made), _errors(made), list(_columns(made)), list(_pairs(made))),
+        tag(
+            "main",
+            _fit(made),
+            [warehouse_section(made)] if made.spec.kinds else [],
+            _errors(made),
+            list(_columns(made)),
+            list(_pairs(made)),
+        ),
         class_="sheet",
     )
     return document(body, title=f"Synthetic: {title}", language="en")

@@ -11,14 +11,13 @@ from confide.files.synth.synth import DeclaredSynthesis, read_synth
 from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import LAST, Synthesis
-from confide.plans.job import JobPlan
+from confide.plans.job import JobPlan, plan_job
 from confide.release.approval import analyst_of
 from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
 from confide.service.opening import initialise
 from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.loss import ToldLoss, told_loss
-from confide.service.releasing.jobs import planned
 from confide.service.site import Site
 from confide.tables.expression import OrMissing
 from confide.tables.relation import domain
@@ -88,6 +87,7 @@ class SynthesisPreview:
         begun: Whether it was charged, so that it costs nothing to run it, or to go on.
         released: Whether it was run to its end.
         warnings: What to know before it is run.
+        events: Names of the kinds of events of which OMOP tables are written.
     """
 
     study: str
@@ -110,6 +110,7 @@ class SynthesisPreview:
     begun: bool
     released: bool
     warnings: tuple[str, ...]
+    events: tuple[str, ...] = ()
 
 
 def declared_synthesis(source: Path | Mapping[str, Any]) -> DeclaredSynthesis:
@@ -140,7 +141,8 @@ def plan_synthesis(source: Path | Mapping[str, Any]) -> SynthesisPreview:
 
 def job_plan(declared: DeclaredSynthesis, *, site: Site) -> JobPlan:
     """Return the priced plan of a synthesis."""
-    return planned(site, declared.job, study=declared.study)
+    dataset = declared.asked_of(site.declared.dataset)
+    return plan_job(declared.job, study=declared.study, dataset=dataset)
 
 
 def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPreview:
@@ -175,6 +177,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         begun=begun,
         released=done,
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
+        events=tuple(kind.name for kind in job.kinds),
     )
 
 
@@ -192,12 +195,15 @@ def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
 
 def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
     found = []
-    for name, of in zip(job.columns, job.reads.reads, strict=True):
+    finding = {each.column: each.bins for each in job.charged}
+    for name, of in zip(job.columns, job.foreseen.reads.reads, strict=True):
         within = domain(of, dataset=dataset)
         keys = within.keys
         read = f"{within.lower} to {within.upper}"
         if keys:
             read = ", ".join(keys) if len(keys) <= 4 else f"{keys[0]}, {keys[1]}, … {keys[-1]}"
+        if name in finding:
+            read = f"at most {finding[name]} bins, which are found"
         found.append(PlannedColumn(name=name, levels=within.size(), read=read))
     return tuple(found)
 
@@ -210,7 +216,7 @@ def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
     for event in plan.events:
         noise, off, uses = event.noise, None, event.count
         if event.name == LAST:
-            uses = max(1, len(job.required) + job.rounds)
+            uses = job.most_tables
             noise = job.noise(job.shares.tables, tables=uses, adjacency=plan.dataset.adjacency)
         if isinstance(noise, SetSelection):
             told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
@@ -243,6 +249,13 @@ def _warnings(job: Synthesis, *, two: float, dataset: Dataset) -> "list[str]":
             found.append(
                 f"Column {name!r} has one value, or none: leave it out, and add it to the rows, "
                 "unless it is of interest whether it is missing."
+            )
+    for kind in job.kinds:
+        several = max((len(codes.codes) for codes in kind.codes), default=1)
+        if several > 1:
+            found.append(
+                f"Rows of {kind.name!r} take one of {several} codes evenly by chance: where it "
+                "matters which, write each: and the column, so that every label is a kind."
             )
     if job.reads.bounds.max_rows > 1:
         found.append(

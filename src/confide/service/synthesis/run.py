@@ -11,7 +11,7 @@ from confide.files.synth.synth import DeclaredSynthesis
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
-from confide.jobs.synthesis.measuring import STAGES_OF_IT, Measuring
+from confide.jobs.synthesis.measuring import Measuring, stages_of
 from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
@@ -48,6 +48,7 @@ class Synthesised:
         cliques: Columns that were measured together.
         loss: What it cost.
         verifies: Whether what was saved verifies, which it does.
+        warehouse: Folder of OMOP tables; None where no events are named.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Synthesised:
     cliques: tuple[tuple[str, ...], ...]
     loss: ToldLoss
     verifies: bool
+    warehouse: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,11 @@ class SyntheticRelease:
     def refitted(self, number: int) -> "pa.Table":
         """Return one of the tables to infer from, from 1."""
         return arrow_table(self.data.refitted(number), label=self._label)
+
+    def warehouse(self) -> "Mapping[str, pa.Table]":
+        """Return the OMOP tables of the synthetic patients; ContractError without events."""
+        found = self.data.warehouse()
+        return {name: arrow_table(rows, label=self._label) for name, rows in found.items()}
 
     def combine(self, analysis: Analysis, *, level: float = 0.95) -> tuple[CombinedEstimate, ...]:
         """Return estimates with intervals; see :func:`confide.combine`."""
@@ -168,7 +175,8 @@ def run_synthesis(
     with Site(declared.declared) as site:
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
-        require_room(out, plan=plan, request=_named(plan, site=site, request=request))
+        parts = len(stages_of(declared.job))
+        require_room(out, plan=plan, request=_named(plan, site=site, request=request, part=parts))
         before = site.ledger.head().number
         release = released_synthesis(site, declared, plan=plan, request=request, progress=progress)
         entry = int(release.certificate["accounting"]["entry"])
@@ -202,12 +210,13 @@ def run_synthesis(
         cliques=made.cliques,
         loss=told_loss(plan),
         verifies=True,
+        warehouse=paths.warehouse,
     )
 
 
-def _named(plan: JobPlan, *, site: Site, request: str | None) -> str | None:
+def _named(plan: JobPlan, *, site: Site, request: str | None, part: int) -> str | None:
     """Return what certificates of a job in parts call its request: that of its last part."""
     key = request or key_of_plan(plan)
     who = analyst_of(site.ledger, plan, request=request)
     opened = site.ledger.known(plan.digest(), analyst=who, request_key=key)
-    return request if opened is None else part_key(opened.number, part=len(STAGES_OF_IT))
+    return request if opened is None else part_key(opened.number, part=part)

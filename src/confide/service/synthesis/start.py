@@ -62,6 +62,8 @@ def start_synthesis(
         f"{about}columns: [{', '.join(map(_quoted, names))}]\n"
         f"{aim}\n"
         "# together: [[a, b, c]]         columns of one analysis\n"
+        "# method: aim                   pairs in rounds, without a target\n"
+        "# events: {…}                   OMOP tables of patients, from an OMOP source\n"
         "# never: [{a: label, b: label}] what cannot be\n"
         f"rows: {rows}                      # public, about\n"
         f"spend: {{epsilon: {epsilon}}}\n",

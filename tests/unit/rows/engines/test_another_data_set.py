@@ -11,7 +11,13 @@ from confide.privacy.unit import Entity
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.examine import findings, narrowing
+from confide.tables.bound_contributions import RowBound
 from confide.tables.by_code import Accepted
+from confide.tables.expression import ValueOf
+from confide.tables.filter import Everything
+from confide.tables.per_patient import CountOf
+from confide.tables.records import Records
+from confide.tables.relation import Relation
 from confide.tables.schema import Table
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY, dataset, number
@@ -36,6 +42,31 @@ def test_records_of_another_data_set_are_refused():
         for ask in (engine.check_records, engine.records):
             with pytest.raises(ContractError, match="another data set"):
                 ask(None, dataset=replace(OF, snapshot="2"))
+
+
+def test_a_job_may_ask_for_more_values_of_a_patient_and_for_no_other_rows():
+    more = CountOf(name="stays", table="stays", where=Everything(), at_most=3)
+    other = replace(more, name="visits")
+    of = replace(OF, per_patient=(other,))
+    asked = Records(
+        relation=Relation(table="visits"),
+        reads=(ValueOf(name="stays"),),
+        bounds=RowBound(max_rows=1),
+    )
+    with opened(visits=[1, 2, 2], stays=[1, 1, 1, 1, 2], of=of) as engine:
+        more_asked = replace(of, per_patient=(other, more))
+        engine.check_records(asked, dataset=more_asked)
+        found = engine.records(asked, dataset=more_asked).reveal_to_job()
+        assert sorted(found["e0"]) == [1, 3]
+        for strange in (
+            replace(of, per_patient=(more, other)),
+            replace(of, per_patient=(replace(other, at_most=4), more)),
+            replace(more_asked, lineage="another"),
+        ):
+            with pytest.raises(ContractError, match="another data set"):
+                engine.records(asked, dataset=strange)
+        with pytest.raises(ContractError, match="another data set"):
+            engine.check((), dataset=more_asked)
 
 
 def test_ids_are_hashed_as_numbers_where_they_are_or_as_they_are_written():
