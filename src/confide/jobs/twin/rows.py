@@ -1,0 +1,199 @@
+"""A twin of a data set: tables that dataset.yaml would fit, of patients who do not exist.
+
+The declaration alone is looked at: tables, ids, columns with their bounds, categories, units and
+dates, how many rows a patient usually has, and how many people live in an area.  So a study that
+runs on the twin asks for nothing that dataset.yaml does not have.  What the twin cannot have is
+what only the data know: how columns go together, and how frequent anything is.
+
+*Privacy:* nothing but public facts enters, and the same facts give the same rows.
+*Utility:* none for conclusions; columns are independent of one another.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.jobs.twin.made_up import MadeUp, drawn, in_order, made_up_cells, weights_of
+from confide.plans.canonical import canonical_bytes, encode
+from confide.plans.plan import Plan
+from confide.plans.simulation import Simulation
+from confide.tables.by_code import Accepted
+from confide.tables.dialect import AS_USUAL
+from confide.tables.encoding import Encoding
+from confide.tables.schema import Column, Dataset, Kind, Table
+from confide.tables.source_files import FIRST_ROW
+
+if TYPE_CHECKING:
+    Generator = np.random.Generator  # noqa: TID251 - a type
+
+USUAL = 2_000
+"""Patients of a twin where nothing public says how many there are."""
+MOST_PATIENTS = 50_000
+"""Patients of a twin, and planning counts, are not more than this: a rehearsal is quick."""
+ROWS = 3.0
+"""Rows of a patient in the mean, where dataset.yaml does not say how many are usual."""
+_LARGEST = 50  # rows of one patient
+
+
+def patients_of(plan: Plan) -> int:
+    """Return how many patients the twin of a plan has, from public numbers.
+
+    The declared population; else twice the largest planning count of a group (``expect``); else
+    :data:`USUAL`; in any case at most :data:`MOST_PATIENTS`.
+    """
+    dataset = plan.dataset
+    expected = [getattr(each, "expect", None) for each in plan.statistics]
+    counts = [getattr(each, "count", each) for each in expected]
+    planned = [2 * int(count) for count in counts if isinstance(count, int | Fraction)]
+    wanted = dataset.population or max(planned, default=USUAL)
+    return max(1, min(wanted, MOST_PATIENTS, dataset.population_at_most))
+
+
+def as_frames(dataset: Dataset) -> Dataset:
+    """Return a data set whose tables stand in memory: no file, no sheet, and no query of one."""
+    tables = (
+        replace(table, query="", encoding=Encoding.UTF_8, dialect=AS_USUAL, sheet=FIRST_ROW)
+        for table in dataset.tables
+    )
+    return replace(dataset, tables=tuple(tables))
+
+
+def twin(dataset: Dataset, *, patients: int) -> dict[str, Any]:
+    """Return made-up tables by the name that they have in the source, as Arrow.
+
+    Args:
+        dataset: What is public.
+        patients: How many there are.
+
+    Example:
+        >>> from confide.privacy.adjacency import Adjacency
+        >>> from confide.privacy.measure import Measure
+        >>> from confide.privacy.unit import Entity, PrivacyUnit
+        >>> age = Column(name="age", kind=Kind.NUMBER, source="years", lower=20, upper=80)
+        >>> visits = Table(name="visits", source="visits.csv", columns=(age,))
+        >>> clinic = Dataset(
+        ...     id="clinic", lineage="clinic", snapshot="1", tables=(visits,),
+        ...     unit=PrivacyUnit(entity=Entity.PATIENT, id_column="pid"),
+        ...     adjacency=Adjacency.ADD_REMOVE, measure=Measure.PURE,
+        ... )
+        >>> twin(clinic, patients=10)["visits.csv"].column_names
+        ['pid', 'years']
+    """
+    import pyarrow as pa
+
+    digest = hashlib.sha256(canonical_bytes(encode(dataset))).hexdigest()
+    generator = Simulation(payload_digest=digest).generator(f"twin of {patients}")
+    blocks: dict[str, list[Any]] = {}
+    for tables in _alike(dataset.tables):
+        block = _block(tables, dataset=dataset, patients=patients, generator=generator)
+        blocks.setdefault(tables[0].source, []).append(pa.table(block))
+    return {
+        source: _together(found) if len(found) > 1 else found[0] for source, found in blocks.items()
+    }
+
+
+def _alike(tables: Sequence[Table]) -> list[tuple[Table, ...]]:
+    """Return declared tables that are the same rows of the source: of one name and one code."""
+    found: dict[tuple[str, str, tuple[Accepted, ...]], list[Table]] = {}
+    for table in tables:
+        key = (table.source, table.query, (*table.only, *table.conditions))
+        found.setdefault(key, []).append(table)
+    return [tuple(each) for each in found.values()]
+
+
+def _together(blocks: Sequence[Any]) -> Any:
+    """Return the rows of several tables of one name; a column that two write in two types is text.
+
+    What a block does not have is missing in it.
+    """
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for block in blocks for name in block.column_names)
+    types: dict[str, Any] = {}
+    for name in names:
+        seen = {block.schema.field(name).type for block in blocks if name in block.column_names}
+        types[name] = seen.pop() if len(seen) == 1 else pa.string()
+    schema = pa.schema(list(types.items()))
+    parts = [
+        pa.table(
+            [
+                block[name].cast(kind) if name in block.column_names else pa.nulls(len(block), kind)
+                for name, kind in types.items()
+            ],
+            schema=schema,
+        )
+        for block in blocks
+    ]
+    return pa.concat_tables(parts)
+
+
+def _block(
+    tables: Sequence[Table], *, dataset: Dataset, patients: int, generator: "Generator"
+) -> dict[str, Any]:
+    """Return the columns of the rows of a table, or of several that are the same rows."""
+    import pyarrow as pa
+
+    whose = _persons(tables, dataset=dataset, patients=patients, generator=generator)
+    columns: dict[str, Any] = {}
+    for name in {each.id_column or dataset.unit.id_column for each in tables} - {""}:
+        columns[name] = pa.array(whose)
+    for name in {each.other_id for each in tables} - {""}:
+        others = (whose - 1 + generator.integers(1, max(2, patients), size=whose.size)) % patients
+        columns[name] = pa.array(others + 1)
+    for source, every in _values(tables, dataset=dataset, rows=whose.size, generator=generator):
+        if source not in columns:
+            columns[source] = made_up_cells(every, generator=generator)
+    for each in dict.fromkeys(each for table in tables for each in table.conditions):
+        places = generator.integers(len(each.codes), size=whose.size)
+        columns[each.source] = pa.array(each.codes, type=pa.string()).take(pa.array(places))
+    for each in (each for table in tables for each in table.without):
+        columns.setdefault(each.source, pa.nulls(whose.size, pa.string()))
+    return columns
+
+
+def _persons(
+    tables: Sequence[Table], *, dataset: Dataset, patients: int, generator: "Generator"
+) -> NDArray[np.int64]:
+    """Return whose each row is: patients are numbered from 1."""
+    everybody = np.arange(1, patients + 1)
+    if any(dataset.keeps_one_row(each.name) for each in tables):
+        return everybody
+    usual = tables[0].usual_rows
+    if usual:
+        chances = np.array([float(share) for _, share in usual])
+        counts = np.array([rows for rows, _ in usual])
+        many = generator.choice(counts, size=patients, p=chances / chances.sum())
+    else:
+        many = generator.geometric(1 / (1 + ROWS), size=patients) - 1
+    return np.repeat(everybody, np.minimum(many, _LARGEST))
+
+
+def _values(
+    tables: Sequence[Table], *, dataset: Dataset, rows: int, generator: "Generator"
+) -> list[tuple[str, list[MadeUp]]]:
+    """Return what is drawn for each column of the source, by its name."""
+    people = _people(dataset)
+    found: dict[Column, MadeUp] = {}
+    for column in dict.fromkeys(column for table in tables for column in table.columns):
+        weights = weights_of(column, people=people.get(column.name, ()))
+        found[column] = drawn(column, rows=rows, generator=generator, weights=weights)
+    dates = [each for column, each in found.items() if column.kind is Kind.DATE]
+    found |= {each.column: each for each in in_order(dates, generator=generator)}
+    by_source: dict[str, list[MadeUp]] = {}
+    for column, each in found.items():
+        by_source.setdefault(column.source, []).append(each)
+    return list(by_source.items())
+
+
+def _people(dataset: Dataset) -> Mapping[str, tuple[tuple[str, int], ...]]:
+    """Return how many people live in each area, by the column of the finest areas."""
+    return {
+        spine.levels[0]: tuple(zip((row[0] for row in spine.areas), spine.population, strict=True))
+        for spine in dataset.spines
+        if any(spine.population)
+    }
