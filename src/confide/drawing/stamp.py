@@ -51,7 +51,7 @@ def stamped(svg: str, *, mark: str) -> str:
         font_family="sans-serif",
         font_weight="bold",
         text_anchor="middle",
-        class_="made-up",
+        class_="made-up-mark",
     )
     start = svg.rindex("</svg>")
     return trusted(f"{svg[:start]}{group}{svg[start:]}")

@@ -47,6 +47,7 @@ def banner(release: "Release", *, words: Words) -> Html:
         "aside",
         tag("p", mark_of(release, words=words), class_="made-up-banner"),
         tag("p", ACROSS, class_="made-up-across", aria_hidden="true"),
+        class_="made-up",
     )
 
 
