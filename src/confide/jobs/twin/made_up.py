@@ -42,7 +42,9 @@ class MadeUp:
     values: NDArray[np.int64]
 
 
-def drawn(column: Column, *, rows: int, generator: "Generator", weights: Sequence[int]) -> MadeUp:
+def draw_values(
+    column: Column, *, rows: int, generator: "Generator", weights: Sequence[int]
+) -> MadeUp:
     """Return canonical integers of a column.
 
     Args:
@@ -66,7 +68,7 @@ def drawn(column: Column, *, rows: int, generator: "Generator", weights: Sequenc
     return MadeUp(column=column, values=values.astype(np.int64))
 
 
-def in_order(dates: Sequence[MadeUp], *, generator: "Generator") -> tuple[MadeUp, ...]:
+def dates_in_order(dates: Sequence[MadeUp], *, generator: "Generator") -> tuple[MadeUp, ...]:
     """Return the dates of rows, each on or after the one declared before it, some days later."""
     found: list[MadeUp] = []
     for each in dates:

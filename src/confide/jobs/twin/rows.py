@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.jobs.twin.made_up import MadeUp, drawn, in_order, made_up_cells, weights_of
+from confide.jobs.twin.made_up import MadeUp, dates_in_order, draw_values, made_up_cells, weights_of
 from confide.plans.canonical import canonical_bytes, encode
 from confide.plans.plan import Plan
 from confide.plans.simulation import Simulation
@@ -31,7 +31,7 @@ from confide.tables.source_files import FIRST_ROW
 if TYPE_CHECKING:
     Generator = np.random.Generator  # noqa: TID251 - a type
 
-USUAL = 2_000
+USUAL_PATIENTS = 2_000
 """Patients of a twin where nothing public says how many there are."""
 MOST_PATIENTS = 50_000
 """Patients of a twin, and planning counts, are not more than this: a rehearsal is quick."""
@@ -44,13 +44,13 @@ def patients_of(plan: Plan) -> int:
     """Return how many patients the twin of a plan has, from public numbers.
 
     The declared population; else twice the largest planning count of a group (``expect``); else
-    :data:`USUAL`; in any case at most :data:`MOST_PATIENTS`.
+    :data:`USUAL_PATIENTS`; in any case at most :data:`MOST_PATIENTS`.
     """
     dataset = plan.dataset
     expected = [getattr(each, "expect", None) for each in plan.statistics]
     counts = [getattr(each, "count", each) for each in expected]
     planned = [2 * int(count) for count in counts if isinstance(count, int | Fraction)]
-    wanted = dataset.population or max(planned, default=USUAL)
+    wanted = dataset.population or max(planned, default=USUAL_PATIENTS)
     return max(1, min(wanted, MOST_PATIENTS, dataset.population_at_most))
 
 
@@ -181,9 +181,9 @@ def _values(
     found: dict[Column, MadeUp] = {}
     for column in dict.fromkeys(column for table in tables for column in table.columns):
         weights = weights_of(column, people=people.get(column.name, ()))
-        found[column] = drawn(column, rows=rows, generator=generator, weights=weights)
+        found[column] = draw_values(column, rows=rows, generator=generator, weights=weights)
     dates = [each for column, each in found.items() if column.kind is Kind.DATE]
-    found |= {each.column: each for each in in_order(dates, generator=generator)}
+    found |= {each.column: each for each in dates_in_order(dates, generator=generator)}
     by_source: dict[str, list[MadeUp]] = {}
     for column, each in found.items():
         by_source.setdefault(column.source, []).append(each)

@@ -29,11 +29,11 @@ FAMILY = 4
 """People of a family that sentences speak of."""
 
 
-def up(value: float) -> str:
+def rounded_up(value: float) -> str:
     """Return a bound with three digits, rounded up.
 
     Example:
-        >>> up(0.16011), up(0.0441), up(0.0)
+        >>> rounded_up(0.16011), rounded_up(0.0441), rounded_up(0.0)
         ('0.161', '0.0441', '0')
     """
     if value <= 0:
@@ -59,12 +59,12 @@ def bits_sentence(losses: Sequence[PrivacyLoss], *, adjacency: Adjacency, words:
     """
     record = bits_of_record(losses)
     said = {
-        "fact": up(bits_of_fact(losses)),
+        "fact": rounded_up(bits_of_fact(losses)),
         "what": words.say(f"bits.short-fact.{adjacency.value}"),
     }
     if record is None:
         return words.say("bits.brief-unbounded", **said)
-    return words.say("bits.brief", **said, record=up(record))
+    return words.say("bits.brief", **said, record=rounded_up(record))
 
 
 def meaning_of_group(loss: PrivacyLoss, *, size: int, delta: Fraction) -> Meaning | None:
@@ -82,7 +82,7 @@ def meaning_of_group(loss: PrivacyLoss, *, size: int, delta: Fraction) -> Meanin
         PureDP(epsilon=Fraction(1, 2))
     """
     try:
-        together = group_of(loss, size=size, delta=delta)
+        together = loss_of_group(loss, size=size, delta=delta)
         if isinstance(together, ApproxDP) and size > 1:
             found = meaning_of_stated(together)
         else:
@@ -94,7 +94,7 @@ def meaning_of_group(loss: PrivacyLoss, *, size: int, delta: Fraction) -> Meanin
     return found
 
 
-def group_of(loss: PrivacyLoss, *, size: int, delta: Fraction) -> PrivacyLoss:
+def loss_of_group(loss: PrivacyLoss, *, size: int, delta: Fraction) -> PrivacyLoss:
     """Return the loss of a group; of approximate zCDP by its (ε, δ).
 
     Raises:

@@ -30,7 +30,7 @@ from confide.privacy.information import bits_of_fact, bits_of_record, divergence
 from confide.privacy.loss import ApproxDP, PrivacyLoss, PureDP, ZeroConcentratedDP
 from confide.privacy.odds import posterior_bound
 from confide.privacy.unit import Entity
-from confide.report.wording.bits import fact_text, group_of, meaning_of_group, up
+from confide.report.wording.bits import fact_text, loss_of_group, meaning_of_group, rounded_up
 from confide.report.wording.explain import Explanation, TextGrid
 from confide.report.wording.odds_words import (
     PRIOR,
@@ -56,7 +56,7 @@ _RHOS = tuple(Fraction(text) for text in ("0.005", "0.1", "0.5"))
 _NONE = "–"
 
 
-def several(
+def for_groups(
     loss: PrivacyLoss, *, delta: Fraction, words: Words, unit: Entity = Entity.PATIENT
 ) -> Explanation:
     r"""Explain what a loss means for several units together.
@@ -70,7 +70,7 @@ def several(
     Example:
         >>> from confide.drawing.words import load_words
         >>> words, loss = load_words("en"), PureDP(epsilon=Fraction(1, 2))
-        >>> several(loss, delta=Fraction(0), words=words).grids[0].rows[3][:4]
+        >>> for_groups(loss, delta=Fraction(0), words=words).grids[0].rows[3][:4]
         ('4', '2', '0', '7\xa0%')
     """
     entities = words.say(f"several.name.{unit.value}")
@@ -115,7 +115,7 @@ def _group_row(loss: PrivacyLoss, size: int, *, delta: Fraction, words: Words) -
         power_text(shown.delta) if isinstance(shown, ApproxDP) else "0",
         percent(posterior_bound(told.pointwise, prior=PRIOR)),
         advantage_text(told),
-        up(bits_of_fact([group_of(loss, size=size, delta=delta)])),
+        rounded_up(bits_of_fact([loss_of_group(loss, size=size, delta=delta)])),
     )
 
 
@@ -159,20 +159,20 @@ def _bits_sentences(
     entity = words.say(f"entity.{unit.value}")
     what = fact_text(unit=unit, adjacency=adjacency, words=words)
     record, nats = bits_of_record(losses), divergence(losses)
-    fact = words.say("bits.fact-sentence", fact=up(bits_of_fact(losses)), what=what)
+    fact = words.say("bits.fact-sentence", fact=rounded_up(bits_of_fact(losses)), what=what)
     if record is None or nats is None:
         rest = (words.say("bits.record-unbounded"), words.say("bits.divergence-unbounded"))
     else:
         rest = (
-            words.say("bits.record-sentence", record=up(record), entity=entity),
-            words.say("bits.divergence", nats=up(nats), entity=entity),
+            words.say("bits.record-sentence", record=rounded_up(record), entity=entity),
+            words.say("bits.divergence", nats=rounded_up(nats), entity=entity),
         )
     return (words.say("bits.about", entity=entity), fact, *rest)
 
 
 def _bits_cells(loss: PrivacyLoss) -> tuple[str, ...]:
     bounds = (bits_of_fact([loss]), bits_of_record([loss]), divergence([loss]))
-    return tuple(_NONE if bound is None else up(bound) for bound in bounds)
+    return tuple(_NONE if bound is None else rounded_up(bound) for bound in bounds)
 
 
 def deployments(

@@ -122,10 +122,10 @@ def _composition(text: str, *, delta: str) -> "Explanation":
 
 def _groups(text: str, *, delta: str) -> "Explanation":
     from confide.drawing.words import load_words
-    from confide.report.wording.views import several
+    from confide.report.wording.views import for_groups
 
     loss, at = _one_loss(text, delta=delta)
-    return several(loss, delta=at, words=load_words("en"))
+    return for_groups(loss, delta=at, words=load_words("en"))
 
 
 def _bits(text: str, *, delta: str) -> "Explanation":

@@ -21,6 +21,7 @@ from confide.files.study import read_study
 from confide.jobs.twin.rows import patients_of, twin
 from confide.release.noisy import read_payload
 from confide.release.verify.verify import verify
+from confide.report.load import load
 from confide.tables.schema import Kind
 from small_clinic import DATASET, STUDY, make_clinic
 from told_reports import NAMES, planned
@@ -64,6 +65,7 @@ def says_so(name, content):
         case ".html":
             page = content.decode()
             figures = re.findall(r"<svg[^>]*class=\"marks\".*?</svg>", page, re.DOTALL)
+            assert figures
             across = all(ACROSS in figure for figure in figures)
             return (
                 WORDS in page and "made-up-across" in page and across and "<title>REHEARSAL" in page
@@ -114,6 +116,50 @@ def test_an_example_is_rehearsed_without_its_data(name, place):
     assert {f"tables/{each.id}.csv" for each in plan.statistics} <= set(files)
     assert {f"figures/{each.id}.svg" for each in plan.statistics} <= set(files)
     assert not (study.parent / ".confide").exists()
+    first = f"figures/{plan.statistics[0].id}"
+    assert files[f"{first}.png"] == _png_of(files[f"{first}.svg"])
+
+
+def _png_of(svg):
+    import vl_convert
+
+    return vl_convert.svg_to_png(svg.decode(), scale=2.0)
+
+
+VARIANTS = {
+    "mixed": [("{measure: zcdp, delta: 1e-6}", "{measure: mixed, delta: 1e-6}")],
+    "substitute": [("adjacency: add-remove", "adjacency: substitute")],
+    "event": [("unit: patient", "unit: event"), ("    rows-per-patient: 1\n", "")],
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_whatever_is_protected_and_however_it_is_counted_has_a_twin(variant, tmp_path):
+    dataset = DATASET[: DATASET.index("per-patient:\n")]
+    for before, after in VARIANTS[variant]:
+        assert before in dataset
+        dataset = dataset.replace(before, after)
+    study = (
+        "study: {id: first}\nstatistics:\n"
+        "  - {id: wards, kind: histogram, table: visits, by: [ward], count: events, per-patient: {rows: 2}}\n"
+        'spend: {at-most: {epsilon: "0.5"}}\n'
+    )
+    if variant == "event":
+        study = study.replace(", per-patient: {rows: 2}", "")
+    clinic = clinic_of(tmp_path, dataset=dataset, study=study)
+    ran = confide("run", clinic.study, "--out", tmp_path / "out", "--twin", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["plan"] == read_study(clinic.study).plan().digest()
+
+
+def test_a_house_rule_withholds_in_a_rehearsal_what_it_withholds_in_a_release(tmp_path):
+    study = STUDY.replace("statistics:", "small-cells: cms\nstatistics:")
+    clinic = clinic_of(tmp_path, study=study)
+    ran = confide("run", clinic.study, "--out", tmp_path / "out", "--twin")
+    assert ran.code == 0, ran.err
+    files = files_of(tmp_path / "out-rehearsal")
+    assert "noisy.json" not in files
+    assert [name for name, content in files.items() if not says_so(name, content)] == []
 
 
 def clinic_of(folder, *, study=STUDY, dataset=DATASET):
@@ -180,6 +226,8 @@ def test_what_stands_in_the_place_of_a_certificate_is_refused_wherever_it_is_put
     assert "is a rehearsal" in ran.err
     with pytest.raises(VerificationError):
         verify(json.loads((copied / "certificate.json").read_text()), folder=copied)
+    with pytest.raises(VerificationError, match="is a rehearsal"):
+        load(rehearsal)
     with pytest.raises((VerificationError, ContractError)):
         read_payload((copied / "noisy.json").read_bytes())
 
