@@ -94,7 +94,7 @@ def explain(
         case Topic.DEPLOYMENTS:
             told = _deployments(what or USUAL, delta=delta)
     if out is not None:
-        _write_page(told, out)
+        _write_page(told, out, topic=topic)
     return Explained(
         topic=topic,
         title=told.title,
@@ -164,12 +164,16 @@ def _one_loss(text: str, *, delta: str) -> "tuple[PrivacyLoss, Fraction]":
     return (ApproxDP(epsilon=found, delta=at) if at else PureDP(epsilon=found)), at
 
 
-def _write_page(told: "Explanation", out: Path) -> None:
+def _write_page(told: "Explanation", out: Path, *, topic: Topic) -> None:
     from confide.drawing.words import load_words
     from confide.regular_file import write_text
     from confide.report.pages.explained_page import explained_page
+    from confide.report.wording.views import DEPLOYMENTS, deployment
 
-    write_text(out, explained_page(told, words=load_words("en")))
+    words, more = load_words("en"), []
+    if topic is Topic.DEPLOYMENTS and told.grids:
+        more = [deployment(name, words=words) for name in DEPLOYMENTS]
+    write_text(out, explained_page(told, words=words, more=more))
 
 
 def _losses(text: str) -> "list[PureDP | ZeroConcentratedDP]":

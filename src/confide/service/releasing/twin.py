@@ -29,6 +29,7 @@ from confide.budget.policy.policy import (
 from confide.budget.stores.place import SQLitePlace
 from confide.errors import ContractError, ReleaseFailedError, UnsupportedError
 from confide.files.dataset import Checking, DeclaredDataset
+from confide.files.public.private_places import WORKSPACE
 from confide.files.study import read_study
 from confide.jobs.twin.engine import TwinEngine
 from confide.jobs.twin.rows import as_frames, patients_of, twin
@@ -38,6 +39,7 @@ from confide.report.rehearsed import Rehearsal, rehearsal_folder, rehearsed
 from confide.report.release import Release
 from confide.service.opening import initialise
 from confide.service.planning.loss import ToldLoss, told_loss
+from confide.service.releasing.deliver import require_outside
 from confide.service.releasing.release import release
 from confide.service.site import Site
 from confide.tables.source import Source, SourceKind
@@ -96,6 +98,7 @@ def rehearse_study(
         UnsupportedError: If the study fails on made-up rows.
     """
     declared = read_study(study, period=period)
+    require_outside(out, folder=declared.declared.base / WORKSPACE)
     made = rehearse(declared.declared, declared.plan(), patients=patients, progress=progress)
     made, folder = made.called(declared.labels), rehearsal_folder(out)
     made.save(folder, progress=progress)

@@ -145,3 +145,11 @@ def test_an_explanation_is_a_page_that_stands_alone(tmp_path):
     assert "0.667" in text
     assert "<table" in text
     assert load_words("en").say("bits.others") in text
+
+
+def test_the_page_of_deployments_has_the_source_of_each(tmp_path):
+    page = tmp_path / "others.html"
+    assert confide("explain", "deployments", "1", "--out", page).code == 0
+    text, words = page.read_text(), load_words("en")
+    assert text.count("Source: ") == len(DEPLOYMENTS)
+    assert all(words.say(f"deployments.{name}.who") in text for name in DEPLOYMENTS)

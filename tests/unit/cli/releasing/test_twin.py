@@ -242,6 +242,13 @@ def test_a_rehearsal_takes_the_place_of_a_rehearsal_and_of_nothing_else(rehearsa
     assert confide("run", study, "--out", tmp_path / "out").code == 0  # the release is beside it
 
 
+def test_a_rehearsal_does_not_lie_among_ledger_and_keys(tmp_path):
+    clinic = clinic_of(tmp_path)
+    ran = confide("run", clinic.study, "--out", clinic.folder / ".confide" / "x", "--twin")
+    assert ran.code == 7
+    assert not (clinic.folder / ".confide").exists()
+
+
 @pytest.mark.parametrize("more", [["--reuse"], ["--again"], ["--request", "two"]])
 def test_a_rehearsal_has_no_request_and_is_not_reused(more, tmp_path):
     clinic = clinic_of(tmp_path)
