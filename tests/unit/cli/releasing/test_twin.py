@@ -330,9 +330,7 @@ def test_every_kind_of_source_has_a_twin(kind, tmp_path):
 
 @pytest.fixture(scope="module")
 def town():
-    told = every_kind.dataset(measure="zcdp")
-    told["tables"]["people"]["columns"]["weight"]["lower"] = 1
-    return told
+    return every_kind.dataset(measure="zcdp")
 
 
 @pytest.mark.thinned(8)
@@ -447,6 +445,8 @@ def test_the_page_of_a_rehearsal_names_no_entry_no_key_and_nothing_to_verify(reh
     assert "confide verify certificate.json" not in page
     assert "0" * 64 not in page
     assert "There is nothing to verify" in page
+    across = re.search(r"\.made-up-across \{([^}]*)\}", (rehearsal / "report.html").read_text())
+    assert "position: fixed" in across[1]  # so it is on every screen and every sheet of paper
     assert "The study itself would cost" in page
     assert "0" * 64 not in (rehearsal / "methods.md").read_text()
 
