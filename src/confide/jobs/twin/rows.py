@@ -10,7 +10,7 @@ what only the data know: how columns go together, and how frequent anything is.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from confide.jobs.twin.made_up import MadeUp, dates_in_order, draw_values, made_
 from confide.plans.canonical import canonical_bytes, encode
 from confide.plans.plan import Plan
 from confide.plans.simulation import Simulation
-from confide.tables.by_code import Accepted
 from confide.tables.dialect import AS_USUAL
 from confide.tables.encoding import Encoding
 from confide.tables.schema import Column, Dataset, Kind, Table
@@ -55,16 +54,23 @@ def patients_of(plan: Plan) -> int:
 
 
 def as_frames(dataset: Dataset) -> Dataset:
-    """Return a data set whose tables stand in memory: no file, no sheet, and no query of one."""
+    """Return a data set whose tables stand in memory, each by its own name: of no file or query."""
     tables = (
-        replace(table, query="", encoding=Encoding.UTF_8, dialect=AS_USUAL, sheet=FIRST_ROW)
+        replace(
+            table,
+            source=table.name,
+            query="",
+            encoding=Encoding.UTF_8,
+            dialect=AS_USUAL,
+            sheet=FIRST_ROW,
+        )
         for table in dataset.tables
     )
     return replace(dataset, tables=tuple(tables))
 
 
 def twin(dataset: Dataset, *, patients: int) -> dict[str, Any]:
-    """Return made-up tables by the name that they have in the source, as Arrow.
+    """Return made-up tables by their declared names, as Arrow, with the columns of the source.
 
     Args:
         dataset: What is public.
@@ -81,89 +87,70 @@ def twin(dataset: Dataset, *, patients: int) -> dict[str, Any]:
         ...     unit=PrivacyUnit(entity=Entity.PATIENT, id_column="pid"),
         ...     adjacency=Adjacency.ADD_REMOVE, measure=Measure.PURE,
         ... )
-        >>> twin(clinic, patients=10)["visits.csv"].column_names
+        >>> twin(clinic, patients=10)["visits"].column_names
         ['pid', 'years']
     """
     import pyarrow as pa
 
     digest = hashlib.sha256(canonical_bytes(encode(dataset))).hexdigest()
-    generator = Simulation(payload_digest=digest).generator(f"twin of {patients}")
-    blocks: dict[str, list[Any]] = {}
-    for tables in _alike(dataset.tables):
-        block = _block(tables, dataset=dataset, patients=patients, generator=generator)
-        blocks.setdefault(tables[0].source, []).append(pa.table(block))
+    chance = Simulation(payload_digest=digest)
     return {
-        source: _together(found) if len(found) > 1 else found[0] for source, found in blocks.items()
+        table.name: pa.table(
+            _columns(
+                table,
+                dataset=dataset,
+                patients=patients,
+                generator=chance.generator(f"twin of {patients}/{table.name}"),
+            )
+        )
+        for table in dataset.tables
     }
 
 
-def _alike(tables: Sequence[Table]) -> list[tuple[Table, ...]]:
-    """Return declared tables that are the same rows of the source: of one name and one code."""
-    found: dict[tuple[str, str, tuple[Accepted, ...]], list[Table]] = {}
-    for table in tables:
-        key = (table.source, table.query, (*table.only, *table.conditions))
-        found.setdefault(key, []).append(table)
-    return [tuple(each) for each in found.values()]
-
-
-def _together(blocks: Sequence[Any]) -> Any:
-    """Return the rows of several tables of one name; a column that two write in two types is text.
-
-    What a block does not have is missing in it.
-    """
-    import pyarrow as pa
-
-    names = dict.fromkeys(name for block in blocks for name in block.column_names)
-    types: dict[str, Any] = {}
-    for name in names:
-        seen = {block.schema.field(name).type for block in blocks if name in block.column_names}
-        types[name] = seen.pop() if len(seen) == 1 else pa.string()
-    schema = pa.schema(list(types.items()))
-    parts = [
-        pa.table(
-            [
-                block[name].cast(kind) if name in block.column_names else pa.nulls(len(block), kind)
-                for name, kind in types.items()
-            ],
-            schema=schema,
-        )
-        for block in blocks
-    ]
-    return pa.concat_tables(parts)
-
-
-def _block(
-    tables: Sequence[Table], *, dataset: Dataset, patients: int, generator: "Generator"
+def _columns(
+    table: Table, *, dataset: Dataset, patients: int, generator: "Generator"
 ) -> dict[str, Any]:
-    """Return the columns of the rows of a table, or of several that are the same rows."""
+    """Return the columns of a table by their names in the source, as Arrow."""
     import pyarrow as pa
 
-    whose = _persons(tables, dataset=dataset, patients=patients, generator=generator)
+    whose = _persons(table, dataset=dataset, patients=patients, generator=generator)
     columns: dict[str, Any] = {}
-    for name in {each.id_column or dataset.unit.id_column for each in tables} - {""}:
-        columns[name] = pa.array(whose)
-    for name in {each.other_id for each in tables} - {""}:
+    own = table.id_column or dataset.unit.id_column
+    if own:
+        columns[own] = pa.array(whose)
+    if table.other_id:
         others = (whose - 1 + generator.integers(1, max(2, patients), size=whose.size)) % patients
-        columns[name] = pa.array(others + 1)
-    for source, every in _values(tables, dataset=dataset, rows=whose.size, generator=generator):
+        columns[table.other_id] = pa.array(others + 1)
+    for source, every in _values(table, dataset=dataset, rows=whose.size, generator=generator):
         if source not in columns:
             columns[source] = made_up_cells(every, generator=generator)
-    for each in dict.fromkeys(each for table in tables for each in table.conditions):
-        places = generator.integers(len(each.codes), size=whose.size)
-        columns[each.source] = pa.array(each.codes, type=pa.string()).take(pa.array(places))
-    for each in (each for table in tables for each in table.without):
+    for source, codes in _codes(table).items():
+        places = generator.integers(len(codes), size=whose.size)
+        columns[source] = pa.array(codes, type=pa.string()).take(pa.array(places))
+    for each in table.without:
         columns.setdefault(each.source, pa.nulls(whose.size, pa.string()))
     return columns
 
 
+def _codes(table: Table) -> dict[str, tuple[str, ...]]:
+    """Return the codes that rows of a table have; of units that in which numbers are drawn."""
+    found = {each.source: each.codes for each in table.conditions}
+    for column in table.columns:
+        if column.units is not None and not column.units.in_cell:
+            known = column.units.known
+            same = tuple(each.code for each in known if each.times == 1 and each.plus == 0)
+            found[column.units.source] = same or column.units.codes
+    return found
+
+
 def _persons(
-    tables: Sequence[Table], *, dataset: Dataset, patients: int, generator: "Generator"
+    table: Table, *, dataset: Dataset, patients: int, generator: "Generator"
 ) -> NDArray[np.int64]:
     """Return whose each row is: patients are numbered from 1."""
     everybody = np.arange(1, patients + 1)
-    if any(dataset.keeps_one_row(each.name) for each in tables):
+    if dataset.keeps_one_row(table.name):
         return everybody
-    usual = tables[0].usual_rows
+    usual = table.usual_rows
     if usual:
         chances = np.array([float(share) for _, share in usual])
         counts = np.array([rows for rows, _ in usual])
@@ -174,12 +161,12 @@ def _persons(
 
 
 def _values(
-    tables: Sequence[Table], *, dataset: Dataset, rows: int, generator: "Generator"
+    table: Table, *, dataset: Dataset, rows: int, generator: "Generator"
 ) -> list[tuple[str, list[MadeUp]]]:
     """Return what is drawn for each column of the source, by its name."""
     people = _people(dataset)
     found: dict[Column, MadeUp] = {}
-    for column in dict.fromkeys(column for table in tables for column in table.columns):
+    for column in table.columns:
         weights = weights_of(column, people=people.get(column.name, ()))
         found[column] = draw_values(column, rows=rows, generator=generator, weights=weights)
     dates = [each for column, each in found.items() if column.kind is Kind.DATE]
