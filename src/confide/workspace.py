@@ -38,6 +38,7 @@ from confide.service.spent import spent_on
 
 if TYPE_CHECKING:
     from confide.files.synth.synth import DeclaredSynthesis
+    from confide.report.rehearsed import Rehearsal
     from confide.service.synthesis.plan import SynthesisPreview
     from confide.service.synthesis.run import SyntheticRelease
 
@@ -154,6 +155,30 @@ class Workspace:
         As :meth:`release`; of the plan, ``through`` and the snapshot alone may have changed.
         """
         return advance(self.site, plan, request=request, analyst=analyst, progress=progress)
+
+    def twin(
+        self,
+        plan: Plan,
+        *,
+        patients: int | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> "Rehearsal":
+        """Rehearse a plan on rows made up from dataset.yaml; opens neither data nor ledger.
+
+        Args:
+            plan: What would be released.
+            patients: How many are made up; what public numbers say when None.
+            progress: Told the name of each stage.
+
+        Returns:
+            What would be published, marked as a rehearsal wherever it is shown; no certificate.
+
+        Raises:
+            UnsupportedError: If the plan fails on made-up rows.
+        """
+        from confide.service.releasing.twin import rehearse
+
+        return rehearse(self.declared, plan, patients=patients, progress=progress)
 
     def synthesis(self, asked: str | Path | Mapping[str, Any]) -> "DeclaredSynthesis":
         """Return what a synth.yaml, or a mapping in its words, asks; reads and charges nothing.

@@ -80,6 +80,11 @@ class Release:
         """The earlier releases that it is made of; None of one that was charged."""
         return None
 
+    @property
+    def made_up(self) -> int | None:
+        """Patients that were made up for a rehearsal; None of a release, which counts real ones."""
+        return None
+
     def of(self, statistic: Statistic | str) -> tuple[Estimate, ...]:
         """Return the estimates of one statistic.
 

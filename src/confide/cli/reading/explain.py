@@ -27,13 +27,20 @@ def explain(
     sensitivity: Annotated[
         str, typer.Option(help="Of noise: by how much one patient moves the answer.")
     ] = "1",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the same as a page of HTML.")
+    ] = None,
     period: Period = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain an ε, a plan or a certificate as odds; what losses are together, what noise takes."""
+    """Explain an ε, a plan or a certificate as odds; losses together, for groups, and in bits.
+
+    groups and bits take an ε or "rho 0.1"; bits takes lists as well. deployments sets a loss beside
+    those that others have published, each with its unit; with the name of one it tells its source.
+    """
     about, what = _topic(topic, what)
-    told = explained(about, what, delta=delta, sensitivity=sensitivity, period=period)
+    told = explained(about, what, delta=delta, sensitivity=sensitivity, period=period, out=out)
     Output(json=as_json, quiet=quiet).result("explain", told, show=lambda: _show(told))
 
 
@@ -56,3 +63,5 @@ def _show(told: Explained) -> None:
         say(sentence)
     for each in told.tables:
         table(each.columns, each.rows, title=each.title)
+    if told.topic is Topic.EPSILON:
+        say("More: confide explain groups | bits | deployments, with the same ε.")

@@ -2,6 +2,7 @@
 
 STAGES = {
     "unchecked": "Nobody checked the source as it is: confide check says what cannot be read",
+    "twin": "Making up rows from dataset.yaml",
     "check": "Checking the study against the source's schema",
     "charge": "Asking the ledger",
     "read": "Reading and bounding",

@@ -7,6 +7,7 @@ from pathlib import Path
 from confide.drawing.charts.narrow import narrowed
 from confide.drawing.charts.render import Drawing, draw, svg_of
 from confide.drawing.charts.vega import Chart, Spec
+from confide.drawing.stamp import marked, stamped
 from confide.errors import ContractError
 from confide.regular_file import write_bytes
 
@@ -21,6 +22,7 @@ class Figure:
         notes: What the chart leaves out or draws in a special way.
         alt: Its text alternative, where that is not title and headline of its statistic.
         slim: The chart as its kind draws it for a narrow screen; None of one that it draws once.
+        mark: What is written across it wherever it is drawn; "" of what was published.
     """
 
     chart: Chart
@@ -28,6 +30,7 @@ class Figure:
     notes: tuple[str, ...]
     alt: str = ""
     slim: Chart | None = None
+    mark: str = ""
 
     @property
     def subtitle(self) -> str:
@@ -41,12 +44,12 @@ class Figure:
         Raises:
             ValueError: If it cannot be drawn.
         """
-        return draw(self.chart, narrow=narrowed(self.slim or self.chart))
+        return draw(self.chart, narrow=narrowed(self.slim or self.chart), mark=self.mark)
 
     @property
     def spec(self) -> Spec:
         """The chart in Vega-Lite, with its numbers."""
-        return self.chart.to_dict()
+        return marked(self.chart.to_dict(), mark=self.mark)
 
     def save(self, path: str | Path) -> None:
         """Write it as .svg or .png, or as .json its Vega-Lite; over what was there.
@@ -79,7 +82,7 @@ class Figure:
         return f"<Figure: {self.title}>"
 
     def _repr_svg_(self) -> str:
-        return svg_of(self.chart)
+        return stamped(svg_of(self.chart), mark=self.mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

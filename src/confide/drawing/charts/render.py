@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confide.drawing.charts.vega import Chart
+from confide.drawing.stamp import stamped
 
 _PNG_SCALE = 2.0
 _PAIRS = re.compile("[\U00010000-\U0010ffff]")
@@ -39,12 +40,13 @@ class Drawing:
     narrow: str
 
 
-def draw(chart: Chart, *, narrow: Chart | None = None) -> Drawing:
+def draw(chart: Chart, *, narrow: Chart | None = None, mark: str = "") -> Drawing:
     """Return a chart as SVG and PNG, and as SVG for a narrow screen.
 
     Args:
         chart: With its title.
         narrow: The same, narrow and without a title, for a page; None where none is wanted.
+        mark: What is written across it; "" for nothing.
 
     Raises:
         ValueError: If it cannot be drawn.
@@ -52,10 +54,12 @@ def draw(chart: Chart, *, narrow: Chart | None = None) -> Drawing:
     import vl_convert
 
     spec = _drawable(chart.to_dict())
-    svg: str = vl_convert.vegalite_to_svg(spec)
+    bare: str = vl_convert.vegalite_to_svg(spec)
+    svg = stamped(bare, mark=mark)
     png: bytes = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
-    small = "" if narrow is None else svg_of(narrow)
-    return Drawing(svg=svg, png=png, untitled=_without_title(svg, spec), narrow=small)
+    small = "" if narrow is None else stamped(svg_of(narrow), mark=mark)
+    untitled = stamped(_without_title(bare, spec), mark=mark)
+    return Drawing(svg=svg, png=png, untitled=untitled, narrow=small)
 
 
 def svg_of(chart: Chart) -> str:

@@ -45,6 +45,7 @@ from confide.release.verify.checks import (
     rebuilt_checks,
     signature_check,
 )
+from confide.release.verify.twins import refuse_rehearsal
 from confide.release.verify.verify_job import ReadSpec, is_job, job_checks
 from confide.release.verify.verify_reuse import is_reuse, reuse_checks
 
@@ -248,12 +249,14 @@ def read_certificate(path: Path) -> Json:
         found: Json = json.loads(read_bytes(path), object_pairs_hook=_distinct)
         canonical_bytes(found)  # what a signature is over: no surrogate, infinity or depth
     except FileNotFoundError:
+        refuse_rehearsal(path)
         raise VerificationError(
             f"There is no {path}.",
             hint="Name the folder that confide run --out wrote, or its certificate.json.",
         ) from None
     except (OSError, ValueError, RecursionError):
         raise VerificationError(f"{path} cannot be read as a certificate.") from None
+    refuse_rehearsal(path, found)
     return found
 
 

@@ -32,6 +32,7 @@ from confide.report.wording.describe import (
     value_title,
     words_on,
 )
+from confide.report.wording.marks import struck
 from confide.statistics.registry import kind_of
 
 _LETTERS = 94
@@ -45,9 +46,10 @@ def figures(release: "Release", statistic: Statistic, *, words: Words) -> dict[s
     """Return the figures of one statistic by name: its own has its id, a model has others too."""
     own = figure(release, statistic, words=words)
     more = evaluations(release, statistic, words=words)
-    return ({} if own is None else {statistic.id: own}) | {
+    found = ({} if own is None else {statistic.id: own}) | {
         f"{statistic.id}.{name}": each for name, each in more.items()
     }
+    return {name: struck(release, each) for name, each in found.items()}
 
 
 def figure(release: "Release", statistic: Statistic, *, words: Words) -> Figure | None:

@@ -22,6 +22,7 @@ from confide.release.certificate.certificate import shown_loss
 from confide.report.pages.layouts import laid_out
 from confide.report.pages.page_parts import caption_of
 from confide.report.wording.describe import title_of
+from confide.report.wording.marks import mark_of
 from confide.report.wording.odds_words import adjacency_text, loss_text
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def word_document(release: "Release", *, words: Words) -> bytes:
     except ImportError:
         raise MissingExtraError("python-docx", extra="word") from None
     document = docx.Document()
+    for each in document.sections:  # a header stands on every sheet of paper
+        each.header.paragraphs[0].text = mark_of(release, words=words)
     for _, title, table in _tables(release, words=words):
         document.add_heading(title, level=2)
         grid = document.add_table(rows=1, cols=len(table.head), style="Light List")
@@ -104,6 +107,8 @@ def _tables(release: "Release", *, words: Words) -> Iterator[tuple[Statistic, st
         if cells:
             table = laid_out(release, each, words=words)
             title = title_of(each, plan=release.plan, words=words)
+            if release.made_up is not None:
+                title = words.say("twin.title", title=title)
             yield each, caption_of(title, table=table, cells=cells, words=words), table
 
 

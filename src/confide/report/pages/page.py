@@ -18,6 +18,7 @@ from confide.drawing.markup import Html, isolated, tag, trusted
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.plans.plan import Statistic
+from confide.release.certificate.certificate import shown_loss
 from confide.release.certificate.form import CertificateForm
 from confide.release.certificate.parts import AccountingPart, IssuerPart
 from confide.release.noisy import shows_noisy
@@ -45,6 +46,7 @@ from confide.report.wording.guarantee import (
     charge_lines,
     guarantee,
 )
+from confide.report.wording.marks import banner
 from confide.report.wording.odds_words import loss_text, shown_at
 from confide.report.wording.section import StatisticSection, section
 
@@ -71,6 +73,7 @@ def page(
     title = clean(plan.study.title or plan.study.id, most=160)
     body = tag(
         "div",
+        banner(release, words=words),
         _header(release, form, title=title, words=words),
         first_page(release, sections, words=words),
         tag(
@@ -105,10 +108,14 @@ def page(
         tag("footer", tag("p", words.say("page.note"))),
         class_="sheet",
     )
+    if release.made_up is not None:
+        title = words.say("twin.title", title=title)
     return document(body, title=title, language=words.language)
 
 
 def _header(release: "Release", form: CertificateForm, *, title: str, words: Words) -> Html:
+    if release.made_up is not None:
+        return header_part(release, form.issuer, (), what="twin.what", title=title, words=words)
     entry = str(form.accounting.entry)
     facts = [
         ("page.issued", _moment(form.issued, words=words)),
@@ -202,6 +209,9 @@ def _continued(accounting: AccountingPart, *, words: Words) -> Html:
 
 
 def _accounting(release: "Release", accounting: AccountingPart, *, words: Words) -> Html:
+    if release.made_up is not None:
+        loss = loss_text(shown_loss(release.plan), words=words)
+        return _said("accounting", words.say("twin.charged", loss=loss), words=words)
     head = [words.say(f"head.{name}") for name in ("scope", "before", "amount", "after", "cap")]
     rows = [
         [
@@ -228,6 +238,12 @@ def _accounting(release: "Release", accounting: AccountingPart, *, words: Words)
     )
 
 
+def _said(name: str, sentence: str, *, words: Words) -> Html:
+    """Return a part of the appendix that has one sentence, as of a rehearsal."""
+    title = tag("h2", words.say(f"page.{name}"), id=name)
+    return tag("section", title, tag("p", sentence), aria_labelledby=name)
+
+
 def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
     """Return a cap as ε and δ; a cap of δ has none."""
     dataset = release.plan.dataset
@@ -238,6 +254,8 @@ def _cap_text(release: "Release", line: ChargeLine, *, words: Words) -> str:
 
 
 def _verify(release: "Release", issuer: IssuerPart, *, words: Words) -> Html:
+    if release.made_up is not None:
+        return _said("verify", words.say("twin.verify"), words=words)
     steps = words.each("page.verify-steps")
     said = words.say("page.verify-withheld")
     withheld = () if shows_noisy(release.plan.study) else (tag("p", said),)

@@ -7,24 +7,38 @@ and renamed.  It is never written over another release.
 certificate's digests are of.
 """
 
-from collections.abc import Callable
+import contextlib
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confide.drawing.charts.figure import Figure, Plate
 from confide.drawing.charts.render import Drawing
 from confide.drawing.words import Words
+from confide.errors import MissingExtraError
 from confide.plans.canonical import canonical_bytes
 from confide.release.certificate.certificate import NOISY_PATH
 from confide.release.export import tables
 from confide.release.noisy import shows_noisy
 from confide.release.reused import REUSED_PATH
+from confide.release.verify.twins import MEMBER, REHEARSAL
 from confide.report.charts.chart import figures
-from confide.report.pages.folder import CERTIFICATE, METHODS, REPORT, require_place, write_folder
+from confide.report.pages.folder import (
+    CERTIFICATE,
+    LATEX,
+    METHODS,
+    REPORT,
+    WORD,
+    require_place,
+    write_folder,
+)
+from confide.report.pages.journal import latex_tables, word_document
 from confide.report.pages.page import page
 from confide.report.pages.reused_page import reused_page
 from confide.report.pages.table import frame, parquet_bytes
 from confide.report.wording.article import REFERENCES, references
+from confide.report.wording.marks import mark_of, marked_csv, marked_text
 from confide.report.wording.methods import methods
 
 if TYPE_CHECKING:
@@ -53,6 +67,8 @@ def save(
     words = release.words(language)
     require_place(release.certificate, out)
     files = contents(release, words=words, progress=progress)
+    if release.made_up is not None:
+        files = _rehearsal(files, release, words=words)
     progress("write")
     write_folder(files, out)
 
@@ -94,6 +110,28 @@ def contents(
     said = methods(release, words=words)
     files[METHODS], files[REFERENCES] = said.encode(), references(said).encode()
     return files
+
+
+def _rehearsal(files: Mapping[str, bytes], release: "Release", *, words: Words) -> dict[str, bytes]:
+    """Return the files of a rehearsal: each is marked, and no certificate is among them.
+
+    Tables for journals are, since ``confide export`` makes none of what has no certificate.
+    """
+    mark = mark_of(release, words=words)
+    kept = {name: content for name, content in files.items() if name != CERTIFICATE}
+    for name, content in kept.items():
+        if name.endswith(".csv"):
+            kept[name] = marked_csv(content)
+    if NOISY_PATH in kept:
+        held = json.loads(kept[NOISY_PATH])
+        kept[NOISY_PATH] = canonical_bytes({MEMBER: mark, "made-up": held})
+    kept[METHODS] = marked_text(kept[METHODS].decode(), mark=mark).encode()
+    kept[REFERENCES] = f"% {mark}\n".encode() + kept[REFERENCES]
+    kept[REHEARSAL] = canonical_bytes({**release.certificate, "text": mark})
+    kept[LATEX] = f"% {mark}\n{latex_tables(release, words=words)}".encode()
+    with contextlib.suppress(MissingExtraError):
+        kept[WORD] = word_document(release, words=words)
+    return kept
 
 
 def _drawn(built: Figure) -> Drawing | None:

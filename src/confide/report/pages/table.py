@@ -21,6 +21,7 @@ from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.release.export import NUMBERS, distinct_names
 from confide.report.wording.describe import group_titles
+from confide.report.wording.marks import mark_of, marked_table
 from confide.statistics.registry import kind_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def frame(release: "Release", statistic: Statistic | None = None) -> "pa.Table":
         + [(name, pa.float64()) for name in (*NUMBERS, "level")]
         + [(name, pa.string()) for name in _TEXTS]
     )
-    return arrow_table(rows, schema=schema)
+    made = arrow_table(rows, schema=schema)
+    mark = mark_of(release, words=release.words())
+    return marked_table(made, mark=mark) if mark else made
 
 
 def _row(found: Estimate, *, keys: Sequence[str]) -> dict[str, str | float | None]:

@@ -34,6 +34,7 @@ from confide.release.certificate.signed_words import ENGLISH
 from confide.release.jobs.job_form import JobForm
 from confide.release.reused_form import ReusedForm
 from confide.release.verify.verify import form_of
+from confide.report.wording.bits import bits_sentence, family_sentence
 from confide.report.wording.bounding import law_text, measured_text
 from confide.report.wording.by_itself_words import by_itself_sentences
 from confide.report.wording.describe import title_of
@@ -127,6 +128,9 @@ def explain_loss(
         )
     meaning = meaning_of_any(loss, delta=delta)
     sentences += odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words)
+    sentences.append(bits_sentence([loss], adjacency=adjacency, words=words))
+    if unit is Entity.PATIENT:
+        sentences.append(family_sentence(loss, delta=delta, words=words))
     return Explanation(
         title=words.say("explain.loss-title", loss=loss_text(loss, words=words)),
         sentences=tuple(sentences),
@@ -215,6 +219,7 @@ def explain_plan(plan: Plan, *, words: Words, spent: Spent | None = None) -> Exp
         ),
         *by_itself_sentences(plan, words=words),
         *odds_sentences(meaning, unit=unit, adjacency=adjacency, words=words),
+        bits_sentence([plan.loss], adjacency=adjacency, words=words),
     ]
     for statistic in plan.statistics:
         sentences += _errors(statistic, plan=plan, words=words)
@@ -343,6 +348,7 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
         words.say(f"explain.certificate-text.{who}", **facts),
         words.say("explain.certificate-loss", loss=loss_text(shown, words=words), adjacency=told),
         *odds_sentences(of(loss, delta=delta), unit=unit, adjacency=adjacency, words=words),
+        bits_sentence([loss], adjacency=adjacency, words=words),
         *_of_noise(form, words=words),
         *_continued(form.accounting, words=words),
     )

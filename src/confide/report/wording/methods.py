@@ -105,6 +105,9 @@ def _sentences(release: "Release", *, words: Words) -> Iterator[str]:
                 yield words.say("methods.caps-ordered", **said, epsilon=epsilon_text(line.limit))
             else:
                 yield words.say("methods.caps", **said)
+    if release.made_up is not None:
+        yield words.say("twin.verify")
+        return
     yield words.say(
         "methods.certificate",
         id=plain(form.id),

@@ -7,6 +7,7 @@ from confide.drawing.markup import isolated, rows_of_texts, tag
 from confide.drawing.numbers import clean
 from confide.release.certificate.certificate import shown_loss
 from confide.report.wording.describe import title_of
+from confide.report.wording.marks import mark_of
 from confide.report.wording.odds_words import loss_text
 from confide.report.wording.section import headline
 from confide.statistics.registry import kind_of
@@ -21,7 +22,7 @@ MOST = 30
 def summary(release: "Release") -> str:
     """Return the element."""
     words, plan = release.words(), release.plan
-    free = release.made_of is not None
+    free, mark = release.made_of is not None, mark_of(release, words=words)
     cost = words.say("reuse.free") if free else loss_text(shown_loss(plan), words=words)
     told = [
         (
@@ -34,6 +35,7 @@ def summary(release: "Release") -> str:
     left = len(plan.statistics) - MOST
     return tag(
         "div",
+        tag("p", tag("strong", mark)) if mark else "",
         tag("p", tag("strong", clean(str(release.certificate["id"]))), " ", cost),
         rows_of_texts(("id", "asked", "found"), told, numbers=()),
         tag("p", f"and {left} more statistics") if left > 0 else "",

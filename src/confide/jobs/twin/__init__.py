@@ -1,0 +1,1 @@
+"""Made-up rows of a declared data set, for rehearsals."""
