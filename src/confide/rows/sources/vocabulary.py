@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import ContractError, UnknownNameError
-from confide.regular_file import require_regular
+from confide.regular_file import reading
 
 _CONCEPT, _ANCESTOR = "CONCEPT.csv", "CONCEPT_ANCESTOR.csv"
 MOST_BELOW = 5_000
@@ -105,8 +105,7 @@ def _columns(folder: Path, name: str, *, names: tuple[str, ...]) -> Iterator[lis
             f"The vocabulary has no file {name}.",
             hint="Download it from athena.ohdsi.org, and unpack it into a folder of its own.",
         )
-    require_regular(path)
-    with path.open("rb") as file:
+    with reading(path) as file:
         head = file.readline().decode("ascii", "replace").lower().strip().split("\t")
         missing = [each for each in names if each not in head]
         if missing:

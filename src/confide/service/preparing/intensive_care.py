@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from confide.regular_file import require_regular
+from confide.regular_file import reading
 
 if TYPE_CHECKING:
     from confide.rows.clinical_ranges import ClinicalRange
@@ -108,8 +108,8 @@ def _names(source: Path, *, version: str, kind: str) -> "Names":
         return Names.SMALL
     for path in (source / "PATIENTS.csv", source / "PATIENTS.csv.gz"):
         if path.is_file():
-            require_regular(path)
-            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-                head = file.readline(4096)
+            with reading(path) as file:
+                whole = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+                head = whole.readline(4096)
             return Names.CAPITALS if b"SUBJECT_ID" in head else Names.CAPITAL_FILES
     return Names.CAPITALS
