@@ -15,14 +15,15 @@ import functools
 import hashlib
 import math
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import many_survivals
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.person_time import Per
@@ -272,11 +273,19 @@ def named(found: Estimate) -> Name:
 
 
 def truths(statistic: Statistic, exact: dict, *, to: Dataset) -> dict[Name, float]:
-    return {
-        named(e): e.value
-        for e in estimate(statistic, exact, to=to, noise=quiet(statistic, to))
-        if e.value is not None
-    }
+    return values(estimate(statistic, exact, to=to, noise=quiet(statistic, to)))
+
+
+def values(found: Iterable[Estimate]) -> dict[Name, float]:
+    return {named(e): e.value for e in found if e.value is not None}
+
+
+def estimates(statistic: Statistic, answers: Iterable[dict], *, to: Dataset, noise: dict):
+    """Yield what a statistic makes of each of many noisy answers."""
+    if isinstance(statistic, Survival):
+        yield from many_survivals.estimates(statistic, [*answers], to=to, noise=noise)
+    else:
+        yield from (estimate(statistic, noisy, to=to, noise=noise) for noisy in answers)
 
 
 def quantiles_of(statistic: Statistic, rows: dict, run: int) -> dict[tuple[str, str], float]:
@@ -407,6 +416,10 @@ class Cohorts:
 
     def truths(self, run: int) -> dict[Name, float]:
         """Return what is true of the patients of a run; worked out when it is first asked for."""
+        if isinstance(self.statistic, Survival) and not self.found:
+            noise = quiet(self.statistic, self.to)
+            every = estimates(self.statistic, self.exact, to=self.to, noise=noise)
+            self.found.update(enumerate(map(values, every)))
         if run not in self.found:
             in_turn = answers_in_turn(self.statistic, self.to)
             own = {} if in_turn else truths(self.statistic, self.exact[run], to=self.to)
@@ -438,8 +451,8 @@ def cover(
         of = cohorts(statistic, setting.of_one_loss, start, min(CHUNK, runs - start))
         seed, many = setting.seed(statistic, start), len(of.exact)
         answers = draws(of.exact, noise=noise, runs=many, seed=seed, asked=asked, to=to)
-        for run, noisy in enumerate(answers):
-            for found in estimate(statistic, noisy, to=to, noise=noise):
+        for run, numbers in enumerate(estimates(statistic, answers, to=to, noise=noise)):
+            for found in numbers:
                 if found.value is None or (found.lower is None and found.upper is None):
                     continue
                 name = named(found)
@@ -504,6 +517,25 @@ def lines(statistic: Statistic, *, runs: int) -> Iterator[Line]:
                 most=max(t.coverage for t in own),
                 printed=float(np.mean([t.printed for t in own])) / runs,
             )
+
+
+@pytest.mark.parametrize("world", [World.USUAL, World.EXHAUSTED, World.RARE])
+@pytest.mark.parametrize("size", [60, 600])
+def test_many_survivals_at_once_are_those_of_one_answer_after_another(
+    size: int, world: World
+) -> None:
+    (statistic,) = (case for case in CASES if isinstance(case, Survival))
+    setting = Setting(size=size, world=world, epsilon=Fraction(2))
+    of = cohorts(statistic, setting, 0, 6)
+    noise = mechanisms(statistic, to=of.to, spend=setting.spend)
+    answers = [*draws(of.exact, noise=noise, runs=6, seed=1)]
+    together = [*estimates(statistic, answers, to=of.to, noise=noise)]
+    for noisy, found in zip(answers, together, strict=True):
+        alone = estimate(statistic, noisy, to=of.to, noise=noise)
+        assert [(*named(e), e.flags) for e in alone] == [(*named(e), e.flags) for e in found]
+        for one, other in zip(alone, found, strict=True):
+            pairs = zip(astuple(one)[3:7], astuple(other)[3:7], strict=True)
+            assert all(a == b if None in (a, b) else a == pytest.approx(b) for a, b in pairs)
 
 
 def test_every_kind_of_statistic_has_a_coverage_case() -> None:
