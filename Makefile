@@ -88,8 +88,8 @@ check: static test
 audit: $(call stamp,$(EXTRAS))
 	$(TESTS) -m audit --part $(PART) --durations=25 $(PYTEST_ARGS)
 	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others --part $(PART) $(PYTEST_ARGS)
-	$(BIN)/confide audit
-	@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)' MINUTES='$(or $(MINUTES),8)'
+	$(if $(filter 1/%,$(PART)),$(BIN)/confide audit)
+	$(if $(filter 1/%,$(PART)),@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)' MINUTES='$(or $(MINUTES),8)')
 
 mutants: $(call stamp,$(EXTRAS))
 	$(BIN)/python tests/mutation/run.py --sample $(SAMPLE) $(if $(AREAS),--areas $(AREAS)) $(if $(MINUTES),--minutes $(MINUTES))
