@@ -23,6 +23,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -31,9 +32,13 @@ from numpy.typing import NDArray
 from confide.plans.estimation.intervals import Component
 
 _LEAST, _RATIO = 1e-12, 1e-9
+_REMEMBERED = 1024
 
 Weights: TypeAlias = Mapping[int, Sequence[float]]
 """Weights of the coordinates of some blocks, by position of the block; of all others 0."""
+
+
+_Frozen: TypeAlias = tuple[tuple[int, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,9 @@ class Consistent:
             [sum(a.get(i, 0) * b.get(i, 0) * v for i, v in enumerate(spread)) for b in constraints]
             for a in constraints
         ]
+        # the same sums are asked of every group, and of every quartile
+        self._factors = lru_cache(maxsize=_REMEMBERED)(self._factors_of)
+        self._component_of = lru_cache(maxsize=_REMEMBERED)(self._component_of_sum)
         self._inverse = np.array(inverse(gram)).reshape(len(constraints), len(constraints))
 
     def values(self, noisy: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -104,7 +112,7 @@ class Consistent:
 
     def component(self, weights: Weights) -> Component:
         """Return the error of a weighted sum of the least-squares values."""
-        return self._component(self._factors(weights))
+        return self._component_of(_frozen(weights))
 
     def along(self, first: Weights, second: Weights) -> Callable[[float], Component]:
         """Return the error of the first weighted sum plus t times the second, as a function of t.
@@ -115,7 +123,7 @@ class Consistent:
             >>> of.along({0: [1.0, 0.0]}, {0: [0.0, 1.0]})(3.0).variance
             20.0
         """
-        one, other = self._factors(first), self._factors(second)
+        one, other = self._factors(_frozen(first)), self._factors(_frozen(second))
         return lambda t: self._component(one + t * other)
 
     def _component(self, factors: NDArray[np.float64]) -> Component:
@@ -132,16 +140,19 @@ class Consistent:
 
     def covariance(self, first: Weights, second: Weights) -> float:
         """Return the covariance of two weighted sums of the least-squares values."""
-        both = self._factors(first) * self._factors(second)
+        both = self._factors(_frozen(first)) * self._factors(_frozen(second))
         return float(self._per_square @ both)
 
-    def _factors(self, weights: Weights) -> NDArray[np.float64]:
+    def _component_of_sum(self, weights: _Frozen) -> Component:
+        return self._component(self._factors(weights))
+
+    def _factors_of(self, weights: _Frozen) -> NDArray[np.float64]:
         """Return how often each noise is in a weighted sum of the values, (coordinates,)."""
         sums = np.zeros(len(self._blocks))
-        for place, own in weights.items():
+        for place, own in weights:
             sums[place] = math.fsum(own)
         found = np.repeat(-self._shifts(self._variances * sums), self._sizes)
-        for place, own in weights.items():
+        for place, own in weights:
             found[self._starts[place] : self._starts[place + 1]] += own
         return found
 
@@ -151,6 +162,18 @@ class Consistent:
             self._inverse @ (self._constraints @ sums)
         ) @ self._constraints
         return found
+
+
+def _frozen(weights: Weights) -> _Frozen:
+    return tuple((place, tuple(own)) for place, own in weights.items())
+
+
+@lru_cache(maxsize=8)
+def least_squares(
+    blocks: tuple[Block, ...], constraints: tuple[tuple[tuple[int, float], ...], ...]
+) -> Consistent:
+    """Return the least squares of blocks, remembered: they depend on public facts alone."""
+    return Consistent(blocks, [dict(each) for each in constraints])
 
 
 def inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
