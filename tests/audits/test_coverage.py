@@ -538,6 +538,32 @@ def test_many_survivals_at_once_are_those_of_one_answer_after_another(
             assert all(a == b if None in (a, b) else a == pytest.approx(b) for a, b in pairs)
 
 
+def binomial(number: int, chance: float) -> np.ndarray:
+    """Return the chance of 0 to ``number`` successes."""
+    k = np.arange(number + 1)
+    ways = np.array([float(math.comb(number, int(each))) for each in k])
+    return ways * chance**k * (1 - chance) ** (number - k)
+
+
+@pytest.mark.parametrize(("coverage", "least"), [(0.8, 0.997), (0.85, 0.95), (0.88, 0.87)])
+def test_two_turns_find_what_is_wrong_nearly_as_often_as_many_runs_at_once(
+    coverage: float, least: float
+) -> None:
+    """Of what runs of all 400 find."""
+
+    def tally(held: int, printed: int) -> Tally:
+        return Tally(printed=printed, held=held, plain=printed, plain_held=held)
+
+    first, rest = binomial(FIRST_RUNS, coverage), binomial(HARD_RUNS - FIRST_RUNS, coverage)
+    goes_on = [tally(k, FIRST_RUNS).shorter_by(0.8) for k in range(FIRST_RUNS + 1)]
+    short = np.array([tally(k, HARD_RUNS).short for k in range(HARD_RUNS + 1)])
+    both = np.multiply.outer(first * goes_on, rest)
+    held = np.add.outer(np.arange(len(first)), np.arange(len(rest)))
+    at_once = float(binomial(HARD_RUNS, coverage) @ short)
+    assert float((both * short[held]).sum()) > least * at_once
+    assert float(binomial(FIRST_RUNS, 0.95) @ goes_on) < 0.03
+
+
 def test_every_kind_of_statistic_has_a_coverage_case() -> None:
     covered = {type(case) for case in CASES}
     assert covered | WITHOUT_INTERVALS | set(ELSEWHERE) == set(STATISTICS.values())
