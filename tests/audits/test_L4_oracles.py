@@ -4,10 +4,14 @@ from fractions import Fraction
 
 import pytest
 
+from confide.attacks.audit.every_kind import kind_trials
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, Layer
-from confide.attacks.audit.run import SAMPLERS, fit_check, run_audit
+from confide.attacks.audit.run import SAMPLERS, _parts, fit_check, run_audit
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
 from seeded import SeededEntropy
 
 
@@ -49,3 +53,15 @@ def test_the_quick_audit_passes_in_every_layer_and_tells_its_parts() -> None:
     assert len(parts) == len(set(parts))
     assert {check.layer for check in report.checks} == set(Layer)
     assert len(report.checks) > 20
+
+
+def test_the_full_audit_searches_and_attacks_every_kind_under_every_accounting() -> None:
+    """The long suite runs it once, and does not repeat its parts."""
+    parts = {name for name, _ in _parts(quick=False, entropy=SeededEntropy(1))}
+    kinds = kind_trials(full=True)
+    assert {f"whole release: {kind.name}" for kind in kinds} <= parts
+    assert {kind.measure for kind in kinds} == set(Measure)
+    assert {kind.adjacency for kind in kinds} == set(Adjacency)
+    assert {
+        f"sensitivity search, {entity.value}" for entity in (Entity.PATIENT, Entity.EVENT)
+    } <= parts
