@@ -439,15 +439,15 @@ def cohorts(statistic: Statistic, setting: Setting, start: int, many: int) -> Co
 
 
 def cover(
-    statistic: Statistic, setting: Setting, *, runs: int, blocks: int = BLOCKS
+    statistic: Statistic, setting: Setting, *, runs: int, after: int = 0, blocks: int = BLOCKS
 ) -> dict[Name, Tally]:
-    """Return the tally of every interval of a statistic in one setting."""
+    """Return the tally of every interval of a statistic in one setting, in the runs ``after``."""
     to = clinic(measure=setting.measure, adjacency=setting.adjacency, patients=setting.size)
     population = of_population(statistic, setting.of_population, blocks=blocks)
     noise = mechanisms(statistic, to=to, spend=setting.spend)
     asked = {question.name: question.aggregate for question in statistic.questions(to)}
     tallies: dict[Name, Tally] = {}
-    for start in range(0, runs, CHUNK):
+    for start in range(after, runs, CHUNK):
         of = cohorts(statistic, setting.of_one_loss, start, min(CHUNK, runs - start))
         seed, many = setting.seed(statistic, start), len(of.exact)
         answers = draws(of.exact, noise=noise, runs=many, seed=seed, asked=asked, to=to)
@@ -466,9 +466,12 @@ def cover(
 def looked_at(statistic: Statistic, setting: Setting) -> dict[Name, Tally]:
     """Return the tallies of a few runs, or of many where one of the few looks short."""
     first = cover(statistic, setting, runs=FIRST_RUNS)
-    if any(tally.shorter_by(0.8) for tally in first.values()):
-        return cover(statistic, setting, runs=HARD_RUNS)
-    return first
+    if not any(tally.shorter_by(0.8) for tally in first.values()):
+        return first
+    rest = cover(statistic, setting, runs=HARD_RUNS, after=FIRST_RUNS)
+    return {
+        name: first.get(name, Tally()) + rest.get(name, Tally()) for name in first.keys() | rest
+    }
 
 
 def _tally(found: Estimate, *, true: float) -> Tally:
