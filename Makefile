@@ -11,6 +11,7 @@ DEMO_OUT ?= demo-out
 AREAS ?=
 SAMPLE ?= 300
 PART ?= 1/1
+MINUTES ?=
 
 # The first interpreter that runs and is new enough; PYTHON=/path/to/python overrides.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python python3.14; do \
@@ -36,7 +37,7 @@ help:
 	@echo 'make test EXTRAS=all   the same with every optional library'
 	@echo 'make check             format, lint, types, import rules, then the fast tests'
 	@echo 'make audit             the long suite: samplers, black-box attacks, crash tests (PART=2/4 a quarter of it)'
-	@echo 'make mutants           how many of 300 sampled slips in each part of the source a test rejects (AREAS=, SAMPLE=)'
+	@echo 'make mutants           how many of 300 sampled slips in each part of the source a test rejects (AREAS=, SAMPLE=, MINUTES=)'
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
 	@echo 'make floors            the demo and a few tests with the lowest versions that pyproject.toml allows'
@@ -85,13 +86,13 @@ static: $(call stamp,$(EXTRAS))
 check: static test
 
 audit: $(call stamp,$(EXTRAS))
-	$(TESTS) -m audit --part $(PART) $(PYTEST_ARGS)
+	$(TESTS) -m audit --part $(PART) --durations=25 $(PYTEST_ARGS)
 	$(TESTS) -m 'hypothesis and not audit' --hypothesis-profile=others --part $(PART) $(PYTEST_ARGS)
-	$(BIN)/confide audit
-	@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)'
+	$(if $(filter 1/%,$(PART)),$(BIN)/confide audit)
+	$(if $(filter 1/%,$(PART)),@$(MAKE) --no-print-directory mutants EXTRAS='$(EXTRAS)' MINUTES='$(or $(MINUTES),8)')
 
 mutants: $(call stamp,$(EXTRAS))
-	$(BIN)/python tests/mutation/run.py --sample $(SAMPLE) $(if $(AREAS),--areas $(AREAS))
+	$(BIN)/python tests/mutation/run.py --sample $(SAMPLE) $(if $(AREAS),--areas $(AREAS)) $(if $(MINUTES),--minutes $(MINUTES))
 
 bench: $(call stamp,$(EXTRAS))
 	$(BIN)/python benchmarks/run_all.py

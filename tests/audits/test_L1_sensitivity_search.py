@@ -1,5 +1,8 @@
 """L1: with the noise off, nobody moves an exact vector further than claimed, and somebody as
-far."""
+far.
+
+Of 20,000 pairs instead of a thousand ``confide audit`` says so, which is a part of ``make audit``.
+"""
 
 import itertools
 from pathlib import Path
@@ -45,7 +48,7 @@ from seeded import SeededEntropy
 pytestmark = pytest.mark.L1
 
 ADD_REMOVE = Adjacency.ADD_REMOVE
-QUICK, FULL = 1_000, 20_000
+QUICK = 1_000
 PARTS = 3  # of the statistics of patients: workers search at the same time
 PARQUET = Source(kind=SourceKind.PARQUET, path=".")
 TWINS = ("\u00e9", "e\u0301")
@@ -78,18 +81,6 @@ def test_nobody_moves_a_statistic_further_than_claimed_and_somebody_moves_it_as_
     )
     assert not exceeding(found)
     assert not loose(found)
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("entity", [Entity.PATIENT, Entity.EVENT])
-def test_of_twenty_thousand_pairs_nobody_moves_a_statistic_further_than_claimed(
-    entity: Entity,
-) -> None:
-    drawn = neighbours(FULL, entity=entity, entropy=SystemEntropy())
-    found = search(statistics_of(entity), drawn=drawn, entity=entity)
-    assert not exceeding(found)
-    assert not loose(found)
-    assert {one.pairs for one in found if one.question != "keys"} == {FULL}
 
 
 def test_the_search_covers_every_kind_of_statistic_that_a_study_can_ask() -> None:

@@ -4,10 +4,14 @@ from fractions import Fraction
 
 import pytest
 
+from confide.attacks.audit.every_kind import kind_trials
 from confide.attacks.audit.oracles import oracle_checks
 from confide.attacks.audit.outcome import AuditCheck, Layer
-from confide.attacks.audit.run import SAMPLERS, fit_check, run_audit
+from confide.attacks.audit.run import SAMPLERS, _parts, fit_check, run_audit
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.measure import Measure
+from confide.privacy.unit import Entity
 from seeded import SeededEntropy
 
 
@@ -41,15 +45,23 @@ def test_a_scale_that_is_one_percent_off_is_found_in_a_million_draws() -> None:
 
 
 @pytest.mark.audit
-def test_the_full_audit_passes_on_this_machine() -> None:
-    report = run_audit(quick=False, progress=lambda _: None)
-    assert report.passed, report.failures
-    assert {check.layer for check in report.checks} == set(Layer)
-
-
-@pytest.mark.audit
-def test_the_quick_audit_passes_and_tells_its_parts() -> None:
+def test_the_quick_audit_passes_in_every_layer_and_tells_its_parts() -> None:
+    """The full one is a part of ``make audit`` itself."""
     parts: list[str] = []
     report = run_audit(quick=True, progress=parts.append)
     assert report.passed, report.failures
     assert len(parts) == len(set(parts))
+    assert {check.layer for check in report.checks} == set(Layer)
+    assert len(report.checks) > 20
+
+
+def test_the_full_audit_searches_and_attacks_every_kind_under_every_accounting() -> None:
+    """The long suite runs it once, and does not repeat its parts."""
+    parts = {name for name, _ in _parts(quick=False, entropy=SeededEntropy(1))}
+    kinds = kind_trials(full=True)
+    assert {f"whole release: {kind.name}" for kind in kinds} <= parts
+    assert {kind.measure for kind in kinds} == set(Measure)
+    assert {kind.adjacency for kind in kinds} == set(Adjacency)
+    assert {
+        f"sensitivity search, {entity.value}" for entity in (Entity.PATIENT, Entity.EVENT)
+    } <= parts

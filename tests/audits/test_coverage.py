@@ -3,19 +3,27 @@
 Three sizes, both adjacencies and both measures: the long form takes 2,000 runs of each kind and
 size, a quarter in each of the four accountings.  The page docs/reference/coverage.md holds what it
 found; ``python tests/audits/test_coverage.py 2000`` prints its rows.
+
+Worlds that are not the usual one are looked at in two turns: 100 runs in each accounting, at each
+size and loss, and 400 where in one of these 100 an interval missed more often than 93 % would by
+0.8 standard deviations (10 misses of 100).  Of an interval that holds the truth in 80 % of runs
+that finds 99.8 % of what 400 runs in every case find, in 85 % of runs 95 %, in 88 % 88 %; and what
+is wrong is seldom so in one accounting, size and loss alone.
 """
 
 import functools
+import hashlib
 import math
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import many_survivals
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.estimates import Covers, Estimate
 from confide.plans.person_time import Per
@@ -75,8 +83,11 @@ WARNINGS = frozenset(
     {"denominator too small", "few at risk", "few events", "wide bins", "noisy moments"}
 )
 """Flags that say why an interval need not hold the truth."""
-HARD_RUNS = 400
-"""Runs in each accounting, at each size and loss, of each world that is not the usual one."""
+FIRST_RUNS, HARD_RUNS = 100, 400
+"""Runs in each accounting, at each size and loss, of each world that is not the usual one: at first,
+and where one of its intervals looks short."""
+CHUNK = 100
+"""Runs that are drawn at once."""
 LEAST_RUNS = 200
 """Runs in which a number is printed, below which its coverage says too little."""
 
@@ -225,7 +236,13 @@ class Tally:
         Printed means printed, with a warning or without; but one that is short only where it says
         why has said so.
         """
-        return _short(self.held, self.printed) and _short(self.plain_held, self.plain)
+        return self.shorter_by(3.7)
+
+    def shorter_by(self, deviations: float) -> bool:
+        """Whether it misses 93 % by so many standard deviations, as ``short`` is meant."""
+        return _short(self.held, self.printed, by=deviations) and _short(
+            self.plain_held, self.plain, by=deviations
+        )
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -236,9 +253,9 @@ class Tally:
         )
 
 
-def _short(held: int, printed: int) -> bool:
-    """Return whether so few held would be seen once in 10,000 times if 93 % did."""
-    return held < 0.93 * printed - 3.7 * math.sqrt(0.93 * 0.07 * printed)
+def _short(held: int, printed: int, *, by: float) -> bool:
+    """Return whether fewer held than 93 % by so many deviations; 3.7: once in 10,000 times."""
+    return held < 0.93 * printed - by * math.sqrt(0.93 * 0.07 * printed)
 
 
 Name = tuple[str, str, str]
@@ -256,11 +273,19 @@ def named(found: Estimate) -> Name:
 
 
 def truths(statistic: Statistic, exact: dict, *, to: Dataset) -> dict[Name, float]:
-    return {
-        named(e): e.value
-        for e in estimate(statistic, exact, to=to, noise=quiet(statistic, to))
-        if e.value is not None
-    }
+    return values(estimate(statistic, exact, to=to, noise=quiet(statistic, to)))
+
+
+def values(found: Iterable[Estimate]) -> dict[Name, float]:
+    return {named(e): e.value for e in found if e.value is not None}
+
+
+def estimates(statistic: Statistic, answers: Iterable[dict], *, to: Dataset, noise: dict):
+    """Yield what a statistic makes of each of many noisy answers."""
+    if isinstance(statistic, Survival):
+        yield from many_survivals.estimates(statistic, [*answers], to=to, noise=noise)
+    else:
+        yield from (estimate(statistic, noisy, to=to, noise=noise) for noisy in answers)
 
 
 def quantiles_of(statistic: Statistic, rows: dict, run: int) -> dict[tuple[str, str], float]:
@@ -316,12 +341,31 @@ class Setting:
         """The loss in the measure of the accounting."""
         return self.epsilon if self.measure is Measure.PURE else self.epsilon**2 / 10
 
-    def rng(self, statistic: Statistic) -> np.random.Generator:
-        """Return draws of its own for a statistic."""
-        words = (statistic.id, self.size, self.measure.value, self.adjacency.value)
-        if (self.epsilon, self.world) != (1, World.USUAL):
-            words = (*words, self.epsilon, self.world.value)
-        return np.random.default_rng(list(" ".join(map(str, words)).encode()))
+    def seed(self, statistic: Statistic, start: int) -> int:
+        """Return that of the noise of the runs from ``start`` on."""
+        loss = (self.measure.value, self.epsilon)
+        return _seed(
+            "noise", statistic.id, self.size, self.adjacency.value, self.world, start, loss
+        )
+
+    @property
+    def of_population(self) -> "Setting":
+        """What is true of the population depends on this alone."""
+        return replace(self, size=0, epsilon=Fraction(1))
+
+    @property
+    def of_one_loss(self) -> "Setting":
+        """Whose patients these are.
+
+        In worlds that are not the usual one, where each setting is looked at for itself, they are
+        the same at every loss in either measure; what is pooled has patients of its own.
+        """
+        measure = self.measure if self.world is World.USUAL else Measure.PURE
+        return replace(self, epsilon=Fraction(1), measure=measure)
+
+
+def _seed(*words: object) -> int:
+    return int.from_bytes(hashlib.sha256(repr(words).encode()).digest()[:4])
 
 
 @functools.cache
@@ -336,6 +380,7 @@ def answers_in_turn(statistic: Statistic, to: Dataset) -> bool:
     return any(isinstance(q.aggregate, InRounds) for q in statistic.questions(to))
 
 
+@functools.lru_cache(maxsize=8)
 def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dict[Name, float]:
     """Return what is true of the population, of every number of a statistic."""
     whole = clinic(
@@ -359,40 +404,74 @@ def of_population(statistic: Statistic, setting: Setting, *, blocks: int) -> dic
     return found
 
 
-def cover(
-    statistic: Statistic, setting: Setting, *, runs: int, blocks: int = BLOCKS
-) -> dict[Name, Tally]:
-    """Return the tally of every interval of a statistic in one setting."""
-    rng = setting.rng(statistic)
+@dataclass(frozen=True)
+class Cohorts:
+    """Patients of many runs, what is asked of them, and what is true of them."""
+
+    statistic: Statistic
+    to: Dataset
+    rows: dict
+    exact: list[dict]
+    found: dict[int, dict[Name, float]] = field(default_factory=dict)
+
+    def truths(self, run: int) -> dict[Name, float]:
+        """Return what is true of the patients of a run; worked out when it is first asked for."""
+        if isinstance(self.statistic, Survival) and not self.found:
+            noise = quiet(self.statistic, self.to)
+            every = estimates(self.statistic, self.exact, to=self.to, noise=noise)
+            self.found.update(enumerate(map(values, every)))
+        if run not in self.found:
+            in_turn = answers_in_turn(self.statistic, self.to)
+            own = {} if in_turn else truths(self.statistic, self.exact[run], to=self.to)
+            ranks = quantiles_of(self.statistic, self.rows, run)
+            self.found[run] = own | {(*k, c.value): v for k, v in ranks.items() for c in Covers}
+        return self.found[run]
+
+
+@functools.lru_cache(maxsize=HARD_RUNS // CHUNK)
+def cohorts(statistic: Statistic, setting: Setting, start: int, many: int) -> Cohorts:
+    """Return the patients of the runs from ``start`` on, in a setting of one loss."""
+    words = (statistic.id, setting.size, setting.adjacency.value, setting.measure.value)
+    rng = np.random.default_rng(_seed("patients", *words, setting.world.value, start))
     to = clinic(measure=setting.measure, adjacency=setting.adjacency, patients=setting.size)
-    population = of_population(statistic, setting, blocks=blocks)
+    rows = people((many, setting.size), rng, world=setting.world)
+    return Cohorts(statistic, to, rows, exact_worlds(statistic, rows, to=to))
+
+
+def cover(
+    statistic: Statistic, setting: Setting, *, runs: int, after: int = 0, blocks: int = BLOCKS
+) -> dict[Name, Tally]:
+    """Return the tally of every interval of a statistic in one setting, in the runs ``after``."""
+    to = clinic(measure=setting.measure, adjacency=setting.adjacency, patients=setting.size)
+    population = of_population(statistic, setting.of_population, blocks=blocks)
     noise = mechanisms(statistic, to=to, spend=setting.spend)
+    asked = {question.name: question.aggregate for question in statistic.questions(to)}
     tallies: dict[Name, Tally] = {}
-    for start in range(0, runs, 250):
-        many = min(250, runs - start)
-        rows = people((many, setting.size), rng, world=setting.world)
-        worlds = exact_worlds(statistic, rows, to=to)
-        asked = {question.name: question.aggregate for question in statistic.questions(to)}
-        seed = int(rng.integers(2**32))
-        answers = draws(worlds, noise=noise, runs=many, seed=seed, asked=asked, to=to)
-        for run, (noisy, exact) in enumerate(zip(answers, worlds, strict=True)):
-            own: dict[Name, float] | None = None
-            for found in estimate(statistic, noisy, to=to, noise=noise):
+    for start in range(after, runs, CHUNK):
+        of = cohorts(statistic, setting.of_one_loss, start, min(CHUNK, runs - start))
+        seed, many = setting.seed(statistic, start), len(of.exact)
+        answers = draws(of.exact, noise=noise, runs=many, seed=seed, asked=asked, to=to)
+        for run, numbers in enumerate(estimates(statistic, answers, to=to, noise=noise)):
+            for found in numbers:
                 if found.value is None or (found.lower is None and found.upper is None):
                     continue
                 name = named(found)
-                if found.covers is Covers.NOISE:
-                    if own is None:
-                        in_turn = answers_in_turn(statistic, to)
-                        own = {} if in_turn else truths(statistic, exact, to=to)
-                        ranks = quantiles_of(statistic, rows, run)
-                        own |= {(*key, c.value): v for key, v in ranks.items() for c in Covers}
-                    true = own.get(name)
-                else:
-                    true = population.get(name)
+                own = of.truths(run) if found.covers is Covers.NOISE else population
+                true = own.get(name)
                 if true is not None:
                     tallies[name] = tallies.get(name, Tally()) + _tally(found, true=true)
     return tallies
+
+
+def looked_at(statistic: Statistic, setting: Setting) -> dict[Name, Tally]:
+    """Return the tallies of a few runs, or of many where one of the few looks short."""
+    first = cover(statistic, setting, runs=FIRST_RUNS)
+    if not any(tally.shorter_by(0.8) for tally in first.values()):
+        return first
+    rest = cover(statistic, setting, runs=HARD_RUNS, after=FIRST_RUNS)
+    return {
+        name: first.get(name, Tally()) + rest.get(name, Tally()) for name in first.keys() | rest
+    }
 
 
 def _tally(found: Estimate, *, true: float) -> Tally:
@@ -441,6 +520,51 @@ def lines(statistic: Statistic, *, runs: int) -> Iterator[Line]:
                 most=max(t.coverage for t in own),
                 printed=float(np.mean([t.printed for t in own])) / runs,
             )
+
+
+@pytest.mark.parametrize("world", [World.USUAL, World.EXHAUSTED, World.RARE])
+@pytest.mark.parametrize("size", [60, 600])
+def test_many_survivals_at_once_are_those_of_one_answer_after_another(
+    size: int, world: World
+) -> None:
+    (statistic,) = (case for case in CASES if isinstance(case, Survival))
+    setting = Setting(size=size, world=world, epsilon=Fraction(2))
+    of = cohorts(statistic, setting, 0, 6)
+    noise = mechanisms(statistic, to=of.to, spend=setting.spend)
+    answers = [*draws(of.exact, noise=noise, runs=6, seed=1)]
+    together = [*estimates(statistic, answers, to=of.to, noise=noise)]
+    for noisy, found in zip(answers, together, strict=True):
+        alone = estimate(statistic, noisy, to=of.to, noise=noise)
+        assert [(*named(e), e.flags) for e in alone] == [(*named(e), e.flags) for e in found]
+        for one, other in zip(alone, found, strict=True):
+            pairs = zip(astuple(one)[3:7], astuple(other)[3:7], strict=True)
+            assert all(a == b if None in (a, b) else a == pytest.approx(b) for a, b in pairs)
+
+
+def binomial(number: int, chance: float) -> np.ndarray:
+    """Return the chance of 0 to ``number`` successes."""
+    k = np.arange(number + 1)
+    ways = np.array([float(math.comb(number, int(each))) for each in k])
+    return ways * chance**k * (1 - chance) ** (number - k)
+
+
+@pytest.mark.parametrize(("coverage", "least"), [(0.8, 0.997), (0.85, 0.95), (0.88, 0.87)])
+def test_two_turns_find_what_is_wrong_nearly_as_often_as_many_runs_at_once(
+    coverage: float, least: float
+) -> None:
+    """Of what runs of all 400 find."""
+
+    def tally(held: int, printed: int) -> Tally:
+        return Tally(printed=printed, held=held, plain=printed, plain_held=held)
+
+    first, rest = binomial(FIRST_RUNS, coverage), binomial(HARD_RUNS - FIRST_RUNS, coverage)
+    goes_on = [tally(k, FIRST_RUNS).shorter_by(0.8) for k in range(FIRST_RUNS + 1)]
+    short = np.array([tally(k, HARD_RUNS).short for k in range(HARD_RUNS + 1)])
+    both = np.multiply.outer(first * goes_on, rest)
+    held = np.add.outer(np.arange(len(first)), np.arange(len(rest)))
+    at_once = float(binomial(HARD_RUNS, coverage) @ short)
+    assert float((both * short[held]).sum()) > least * at_once
+    assert float(binomial(FIRST_RUNS, 0.95) @ goes_on) < 0.03
 
 
 def test_every_kind_of_statistic_has_a_coverage_case() -> None:
@@ -502,12 +626,12 @@ def test_every_printed_interval_holds_the_truth_in_93_percent_of_runs_of_hard_wo
     wrong = {
         (size, epsilon, measure.value, adjacency.value, *name): tally
         for size in SIZES.values()
+        for adjacency in Adjacency
         for epsilon in EPSILONS
-        for measure, adjacency in ACCOUNTINGS
-        for name, tally in cover(
+        for measure in Measure
+        for name, tally in looked_at(
             statistic,
             Setting(size=size, epsilon=epsilon, world=world, measure=measure, adjacency=adjacency),
-            runs=HARD_RUNS,
         ).items()
         if tally.printed >= HARD_RUNS / 10 and tally.short
     }

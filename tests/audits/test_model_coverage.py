@@ -23,7 +23,7 @@ import pytest
 import person_time
 import separated_worlds
 import skewed_worlds
-from confide.plans.rounds import descent
+from confide.plans.rounds import descent, late_rounds, newton
 from confide.plans.rounds.model_fit import DROWNED, fitted
 from confide.rows.relational.descent import DescentRows
 from confide.tables.aggregates.descent import DescentAggregate
@@ -65,6 +65,8 @@ SEPARATED_SIZES = [(n, epsilon) for n in (60, 600, 4_000) for epsilon in (0.25, 
 SEPARATED_RUNS = 400
 FIRST_RUNS, FIRST_MISSES = 40, 4
 """A world in which no interval misses more often than this at first is not looked at longer."""
+FEW_RUNS = 100
+"""Runs after which a world in which none looks short is not looked at longer."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +116,46 @@ def cover(family, *, n, rho, runs):
 
 @pytest.fixture
 def one_scale(monkeypatch):
-    """Work the public multipliers out once; they depend on the aggregate and the dataset alone."""
-    known = {}
+    """Work out once what many runs, or the rounds of one, share.
 
-    def once(aggregate, *, dataset):
-        if aggregate not in known:
-            known[aggregate] = scale_of(aggregate, dataset=dataset)
-        return known[aggregate]
+    The public multipliers depend on the aggregate and the dataset alone; what the late rounds so
+    far say is asked for again after each of them.
+    """
+    for of, name, once in shared():
+        monkeypatch.setattr(of, name, once)
 
-    monkeypatch.setattr(descent, "scale_of", once)
+
+def shared():
+    """Yield modules, names of their functions, and these functions, which remember."""
+    scales, readings = {}, {}
+
+    def one_scale_of(aggregate, *, dataset):
+        if aggregate not in scales:
+            scales[aggregate] = scale_of(aggregate, dataset=dataset)
+        return scales[aggregate]
+
+    def read_once(late):
+        arrays = (late.asked, late.gradients, late.counts)
+        key = (late.each, late.usual, *(each.tobytes() for each in arrays))
+        if key not in readings:
+            while len(readings) >= 8:
+                del readings[next(iter(readings))]
+            readings[key] = late_rounds.read(late)
+        return readings[key]
+
+    yield descent, "scale_of", one_scale_of
+    yield newton, "read", read_once
+
+
+def looks_short(printed, held, *, runs):
+    """Return whether a few runs ask for more: a coefficient that is short in many may be here.
+
+    Of one that holds the truth in 85 % of runs 100 say so in 94 %, in 80 % in 99.8 %; of one that
+    escapes its flag in 10 % of runs in 94 %.
+    """
+    least = 0.93 * printed - 0.8 * np.sqrt(0.93 * 0.07 * printed)
+    usual = (printed > 0.4 * runs) & (held < least)
+    return bool((usual | (printed < 0.6 * runs) & (printed - held > 0.05 * runs)).any())
 
 
 @pytest.mark.parametrize("family", CASES, ids=lambda family: family.value)
@@ -187,8 +220,10 @@ def test_where_events_are_few_an_interval_holds_the_truth_or_is_withheld(
 ):
     printed, held = separated_worlds.cover(world, n=n, epsilon=epsilon, runs=FIRST_RUNS, seed=1)
     if (printed - held).max() > FIRST_MISSES:
-        printed, escaped, wrong = missed(world, n=n, epsilon=epsilon, runs=SEPARATED_RUNS)
-        assert not wrong.any(), (printed, escaped)
+        printed, held = separated_worlds.cover(world, n=n, epsilon=epsilon, runs=FEW_RUNS, seed=2)
+        if looks_short(printed, held, runs=FEW_RUNS):
+            printed, escaped, wrong = missed(world, n=n, epsilon=epsilon, runs=SEPARATED_RUNS)
+            assert not wrong.any(), (printed, escaped)
 
 
 def skewed_missed(setting, *, runs):
@@ -221,8 +256,10 @@ def test_classes_whose_rounds_end_far_from_the_solution_are_withheld_or_covered(
 @pytest.mark.audit
 @pytest.mark.parametrize("setting", skewed_worlds.SETTINGS, ids=lambda s: s.name)
 def test_an_interval_beside_skewed_covariates_holds_the_truth_or_is_withheld(one_scale, setting):
-    printed, held, wrong = skewed_missed(setting, runs=200)
-    assert not wrong.any(), (printed, held)
+    printed, held, wrong = skewed_missed(setting, runs=FEW_RUNS)
+    if looks_short(printed, held, runs=FEW_RUNS):
+        printed, held, wrong = skewed_missed(setting, runs=2 * FEW_RUNS)
+        assert not wrong.any(), (printed, held)
 
 
 def skewed(runs: int) -> None:

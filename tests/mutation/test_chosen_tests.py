@@ -1,6 +1,20 @@
 """Which tests may reject a variant: those of its line, or of its module where it is imported."""
 
-from mutation.run import AREAS, ROOT, may_reject, sample
+import itertools
+
+import pytest
+
+from mutation.run import (
+    AREAS,
+    NOT_REACHED,
+    ROOT,
+    Tried,
+    in_turn,
+    least_of_some,
+    may_reject,
+    report,
+    sample,
+)
 from mutation.variants import variants
 
 FILE = ROOT / "src" / "confide" / "privacy" / "directed.py"
@@ -39,3 +53,32 @@ def test_what_no_type_allows_is_in_no_sample(monkeypatch):
     assert left_out
     assert all(variant.was.startswith("assert_never(") for variant in left_out)
     assert len(chosen) + len(left_out) == len(every)
+
+
+def test_every_area_is_the_first_on_one_of_so_many_days():
+    days = [in_turn(list(AREAS), day=day) for day in range(730_000, 730_000 + len(AREAS))]
+    assert {order[0] for order in days} == set(AREAS)
+    assert all(set(order) == set(AREAS) for order in days)
+
+
+@pytest.mark.parametrize(
+    ("killed", "alive", "beyond", "enough"),
+    [
+        (95, 5, 0, True),  # the whole sample
+        (94, 6, 0, False),
+        (94, 6, 200, True),  # a part of it, within chance
+        (80, 20, 200, False),
+    ],
+)
+def test_of_a_part_of_a_sample_chance_is_allowed_for(killed, alive, beyond, enough, capsys):
+    [variant] = variants("def f():\n    a = 1\n")
+    fates = itertools.chain(["killed"] * killed, ["survived"] * alive, [NOT_REACHED] * beyond)
+    tried = [Tried(file="a.py", variant=variant, fate=fate) for fate in fates]
+    assert report("privacy", tried) is enough
+    told = capsys.readouterr().out
+    assert f"{killed + alive} variants" in told
+    assert (f"{beyond} of the sample not reached" in told) is (beyond > 0)
+
+
+def test_chance_is_less_of_more_variants():
+    assert 0 < least_of_some(20, least=0.95) < least_of_some(200, least=0.95) < 0.95

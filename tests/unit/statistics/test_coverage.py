@@ -3,7 +3,8 @@
 Truths are fixed rows where the interval covers noise, and the superpopulation where it covers
 sampling too; then each run draws other rows.  With 2,000 runs a coverage of 0.95 is found within
 0.933 and 0.967; upper limits are wider where the lattice or a cut at a bound adds coverage, and the
-case says so.  ``audit`` repeats all of it with ten times the runs and closer limits.
+case says so.  ``audit`` repeats all of it with five times the runs and closer limits: of a coverage
+of 0.93 that is meant to be 0.95 they find 99.8 %.
 """
 
 import math
@@ -32,7 +33,7 @@ SETTINGS = [
 ]
 TWO_SETTINGS = [SETTINGS[0], SETTINGS[2]]
 DIABETES = IsIn(of=ColumnOf(table="participants", column="diabetes"), values=(1,))
-AUDIT = pytest.param(10, marks=pytest.mark.audit, id="audit")
+AUDIT = pytest.param(5, marks=pytest.mark.audit, id="audit")
 TIMES = pytest.mark.parametrize("times", [pytest.param(1, id="quick"), AUDIT])
 
 

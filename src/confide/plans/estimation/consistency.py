@@ -21,16 +21,24 @@ References:
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from confide.plans.estimation.intervals import Component
 
 _LEAST, _RATIO = 1e-12, 1e-9
+_REMEMBERED = 1024
 
 Weights: TypeAlias = Mapping[int, Sequence[float]]
 """Weights of the coordinates of some blocks, by position of the block; of all others 0."""
+
+
+_Frozen: TypeAlias = tuple[tuple[int, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,78 +79,101 @@ class Consistent:
             replace(block, noise=replace(block.noise, variance=max(block.noise.variance, floor)))
             for block in blocks
         )
-        self._constraints = tuple(constraints)
+        self._sizes = [block.size for block in self._blocks]
+        self._starts = [0, *itertools.accumulate(self._sizes)]
+        self._variances = np.array([block.noise.variance for block in self._blocks])
+        kurtoses = np.array([block.noise.excess_kurtosis for block in self._blocks])
+        steps = np.array([block.noise.step for block in self._blocks])
+        self._per_square, self._per_cube, self._per_fourth = (
+            np.repeat(each, self._sizes)
+            for each in (
+                self._variances,
+                self._variances * steps,
+                self._variances**2 * kurtoses,
+            )
+        )
+        self._constraints = np.zeros((len(constraints), len(self._blocks)))
+        for row, constraint in zip(self._constraints, constraints, strict=True):
+            row[list(constraint)] = list(constraint.values())
         spread = [block.size * block.noise.variance for block in self._blocks]
         gram = [
             [sum(a.get(i, 0) * b.get(i, 0) * v for i, v in enumerate(spread)) for b in constraints]
             for a in constraints
         ]
-        self._inverse = inverse(gram)
+        # the same sums are asked of every group, and of every quartile
+        self._factors = lru_cache(maxsize=_REMEMBERED)(self._factors_of)
+        self._component_of = lru_cache(maxsize=_REMEMBERED)(self._component_of_sum)
+        self._inverse = np.array(inverse(gram)).reshape(len(constraints), len(constraints))
 
     def values(self, noisy: Sequence[Sequence[float]]) -> list[list[float]]:
         """Return the least-squares values; one list a block."""
-        multipliers = self._multipliers([math.fsum(values) for values in noisy])
-        shifts = [
-            block.noise.variance * shift
-            for block, shift in zip(self._blocks, self._spread_out(multipliers), strict=True)
-        ]
-        return [[v - s for v in values] for values, s in zip(noisy, shifts, strict=True)]
+        shifts = self._variances * self._shifts(np.array([math.fsum(values) for values in noisy]))
+        return [[v - s for v in values] for values, s in zip(noisy, shifts.tolist(), strict=True)]
 
     def component(self, weights: Weights) -> Component:
         """Return the error of a weighted sum of the least-squares values."""
-        total = fourths = steps = 0.0
-        for block, factors in zip(self._blocks, self._factors(weights), strict=True):
-            noise = block.noise
-            squares = math.fsum(f * f * n for f, n in factors)
-            total += noise.variance * squares
-            fourths += noise.excess_kurtosis * noise.variance**2 * sum(f**4 * n for f, n in factors)
-            steps += noise.step * noise.variance * sum(abs(f) ** 3 * n for f, n in factors)
+        return self._component_of(_frozen(weights))
+
+    def along(self, first: Weights, second: Weights) -> Callable[[float], Component]:
+        """Return the error of the first weighted sum plus t times the second, as a function of t.
+
+        Example:
+            >>> one = Component(variance=2.0)
+            >>> of = Consistent([Block(size=2, noise=one)], [])
+            >>> of.along({0: [1.0, 0.0]}, {0: [0.0, 1.0]})(3.0).variance
+            20.0
+        """
+        one, other = self._factors(_frozen(first)), self._factors(_frozen(second))
+        return lambda t: self._component(one + t * other)
+
+    def _component(self, factors: NDArray[np.float64]) -> Component:
+        """Return the error of the sum of the noises, each times its factor, (coordinates,)."""
+        squares = factors * factors
+        total = float(self._per_square @ squares)
         if total <= 0:
             return Component(variance=0.0)
-        return Component(variance=total, excess_kurtosis=fourths / total**2, step=steps / total)
+        return Component(
+            variance=total,
+            excess_kurtosis=float(self._per_fourth @ (squares * squares)) / total**2,
+            step=float(self._per_cube @ (squares * np.abs(factors))) / total,
+        )
 
     def covariance(self, first: Weights, second: Weights) -> float:
-        """Return the covariance of two weighted sums of the least-squares values.
+        """Return the covariance of two weighted sums of the least-squares values."""
+        both = self._factors(_frozen(first)) * self._factors(_frozen(second))
+        return float(self._per_square @ both)
 
-        The answers are a projection, orthogonal in Σ⁻¹, so one of the two may be left as it is.
-        """
-        shifts = self._spread_out(self._multipliers(self._sums(first)))
-        total = 0.0
-        for place, weights in second.items():
-            own = first.get(place, (0.0,) * len(weights))
-            factors = (a - shifts[place] for a in own)
-            products = math.fsum(f * b for f, b in zip(factors, weights, strict=True))
-            total += self._blocks[place].noise.variance * products
-        return total
+    def _component_of_sum(self, weights: _Frozen) -> Component:
+        return self._component(self._factors(weights))
 
-    def _factors(self, weights: Weights) -> list[list[tuple[float, int]]]:
-        """Return, block by block, the factors of the noises and how often each occurs."""
-        shifts = self._spread_out(self._multipliers(self._sums(weights)))
-        return [
-            [(a - shift, len(list(run))) for a, run in itertools.groupby(weights[place])]
-            if place in weights
-            else [(-shift, block.size)]
-            for place, (block, shift) in enumerate(zip(self._blocks, shifts, strict=True))
-        ]
-
-    def _sums(self, weights: Weights) -> list[float]:
-        return [
-            math.fsum(weights.get(place, ())) * block.noise.variance
-            for place, block in enumerate(self._blocks)
-        ]
-
-    def _multipliers(self, sums: Sequence[float]) -> list[float]:
-        """Return (C·Σ·Cᵀ)⁻¹ times what the constraints say of the sums."""
-        off = [sum(k * sums[place] for place, k in c.items()) for c in self._constraints]
-        return [math.fsum(a * b for a, b in zip(row, off, strict=True)) for row in self._inverse]
-
-    def _spread_out(self, multipliers: Sequence[float]) -> list[float]:
-        """Return Cᵀ times the multipliers, one number a block."""
-        found = [0.0] * len(self._blocks)
-        for constraint, multiplier in zip(self._constraints, multipliers, strict=True):
-            for place, factor in constraint.items():
-                found[place] += factor * multiplier
+    def _factors_of(self, weights: _Frozen) -> NDArray[np.float64]:
+        """Return how often each noise is in a weighted sum of the values, (coordinates,)."""
+        sums = np.zeros(len(self._blocks))
+        for place, own in weights:
+            sums[place] = math.fsum(own)
+        found = np.repeat(-self._shifts(self._variances * sums), self._sizes)
+        for place, own in weights:
+            found[self._starts[place] : self._starts[place + 1]] += own
         return found
+
+    def _shifts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Cᵀ·(C·Σ·Cᵀ)⁻¹ times what the constraints say of the sums of blocks, (blocks,)."""
+        found: NDArray[np.float64] = (
+            self._inverse @ (self._constraints @ sums)
+        ) @ self._constraints
+        return found
+
+
+def _frozen(weights: Weights) -> _Frozen:
+    return tuple((place, tuple(own)) for place, own in weights.items())
+
+
+@lru_cache(maxsize=8)
+def least_squares(
+    blocks: tuple[Block, ...], constraints: tuple[tuple[tuple[int, float], ...], ...]
+) -> Consistent:
+    """Return the least squares of blocks, remembered: they depend on public facts alone."""
+    return Consistent(blocks, [dict(each) for each in constraints])
 
 
 def inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]]:

@@ -15,6 +15,7 @@ References:
         https://doi.org/10.1080/01621459.1927.10502953
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -127,14 +128,24 @@ def quantile(components: Iterable[Component], *, level: float) -> float:
 
 def _reach(parts: Sequence[Component], *, level: float) -> tuple[float, float]:
     """Return the quantile of the error as if it were smooth, in deviations, and half its step."""
-    total = variance(parts)
-    normal = NormalDist().inv_cdf((1 + level) / 2)
+    total = 0.0
+    for part in parts:
+        total += part.variance
+    normal, laplace = _ends(level)
     if total <= 0:
         return normal, 0.0
-    kappa = sum(part.excess_kurtosis * (part.variance / total) ** 2 for part in parts)
-    laplace = -math.log1p(-level) / math.sqrt(2)
+    kappa = step = 0.0
+    for part in parts:
+        kappa += part.excess_kurtosis * (part.variance / total) ** 2
+        step += part.step * part.variance / total
     smooth = normal + (laplace - normal) * math.pow(min(max(kappa, 0.0), 3.0) / 3, 0.75)
-    return smooth, sum(part.step * part.variance / total for part in parts) / 2
+    return smooth, step / 2
+
+
+@functools.lru_cache(maxsize=64)
+def _ends(level: float) -> tuple[float, float]:
+    """Return the quantiles of a normal and of a Laplace error, in deviations."""
+    return NormalDist().inv_cdf((1 + level) / 2), -math.log1p(-level) / math.sqrt(2)
 
 
 def cautious_variance(spread: float, *, error: float) -> float:

@@ -119,11 +119,11 @@ def ratio(
     first = groups * of.component(numerator).variance
     last = groups * of.component(denominator).variance
     both = groups * of.covariance(numerator, denominator)
+    noise = of.along(numerator, denominator)
 
     def parts(t: float) -> list[Component]:
         sampled = max(spread[0] + t * spread[1] + t**2 * spread[2], 0.0)
-        noises = column.parts(_combined(numerator, denominator, factor=-t))
-        return [*noises, Component(variance=sampled)]
+        return [*[noise(-t)] * groups, Component(variance=sampled)]
 
     interval = score_interval(
         min(number, max(0.0, column.sum(numerator))),
@@ -139,14 +139,6 @@ def ratio(
         lower=min(cut(low, most=1.0), at),
         upper=max(cut(high, most=1.0), at),
     )
-
-
-def _combined(first: Weights, second: Weights, *, factor: float) -> Weights:
-    found = {place: list(own) for place, own in first.items()}
-    for place, own in second.items():
-        earlier = found.get(place, [0.0] * len(own))
-        found[place] = [a + factor * b for a, b in zip(earlier, own, strict=True)]
-    return found
 
 
 def cut(share: float, *, most: float) -> float:

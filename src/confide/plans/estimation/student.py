@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from confide.plans.estimation.intervals import Component, quantile, variance
 
+_PARTS = 128
+"""Into how many an interval is cut at a time: many tails take hardly longer than one."""
+
 
 def student_width(parts: Sequence[Component], *, degrees: float, level: float) -> float:
     """Return half of the interval at ``level``: by Student's law and that of the noise."""
@@ -26,7 +29,7 @@ def student_width(parts: Sequence[Component], *, degrees: float, level: float) -
 
 @functools.lru_cache(maxsize=256)
 def student_quantile(level: float, *, degrees: float) -> float:
-    """Return t with P(|T| ≤ t) = ``level``: by bisection, or from 200 degrees on by its series.
+    """Return t with P(|T| ≤ t) = ``level``: cut to parts, or from 200 degrees by its series.
 
     The series is that of [AS64, 26.7.5]; its error at 200 degrees is below 1e-11.
 
@@ -40,11 +43,9 @@ def student_quantile(level: float, *, degrees: float) -> float:
     while float(student_tail(np.array(high), degrees=degrees)) > 1 - level:
         low, high = high, 2 * high
     while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if float(student_tail(np.array(middle), degrees=degrees)) > 1 - level:
-            low = middle
-        else:
-            high = middle
+        points = np.linspace(low, high, _PARTS + 1)
+        beyond = int((student_tail(points[1:-1], degrees=degrees) > 1 - level).sum())
+        low, high = points[beyond : beyond + 2].tolist()
     return (low + high) / 2
 
 

@@ -134,21 +134,22 @@ def _at(late: Late, at: Floats) -> Reading:
     turned = (ways @ curve @ ways.T) * (late.counts * sums @ sums.T) / 4
     turned += _BENT**2 * np.diag(np.diag(turned))
     known = late.each**2 * np.eye(len(ways))
-    turns = [late.usual * more for more in _TURNS]
-    likely = [
-        _weighed(carried @ vectors, known=known, turned=turn**2 * np.multiply.outer(values, turned))
-        for turn in turns
-    ]
+    turns = late.usual * np.array(_TURNS)
+    likely = _weighed(
+        carried @ vectors,
+        known=known,
+        turned=(turns**2)[:, None, None, None] * np.multiply.outer(values, turned),
+    )
     prior = np.log(_TURNS) ** 2 / 2
-    best = int(np.argmax([w.likelihood for w in likely] - prior))
-    chosen, half = likely[best], turns[best] ** 2 / 2
+    best = int(np.argmax(likely.likelihood - prior))
+    half = turns[best] ** 2 / 2
     lever = (late.counts * sums @ (at - first))[:, None] * (ways @ curve)
-    added = vectors @ (half * values[:, None] * (chosen.apart.T @ lever))
+    added = vectors @ (half * values[:, None] * (likely.apart[best].T @ lever))
     added = (added + added.T) / 2
     return Reading(
         estimate=at,
-        gradient=vectors @ chosen.mean,
-        error=(vectors * chosen.variance) @ vectors.T,
+        gradient=vectors @ likely.mean[best],
+        error=(vectors * likely.variance[best]) @ vectors.T,
         carried=curve,
         curvature=_mended(values, vectors, added=added, least=_LEAST_MENDED),
         steep=_mended(values, vectors, added=added, least=1.0),
@@ -165,33 +166,34 @@ def _along(curve: Curve, *, start: Floats, to: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weighed:
-    """Generalised least squares of some gradients, direction by direction.
+    """Generalised least squares of some gradients, direction by direction, under several laws.
 
     Attributes:
-        mean: Shape (d,).
-        variance: Of each; shape (d,).
-        apart: V⁻¹(g − mean) of each gradient; shape (k, d).
-        likelihood: Logarithm, restricted to differences between gradients.
+        mean: Shape (laws, d).
+        variance: Of each; shape (laws, d).
+        apart: V⁻¹(g − mean) of each gradient; shape (laws, k, d).
+        likelihood: Logarithm, restricted to differences between gradients; shape (laws,).
     """
 
     mean: Floats
     variance: Floats
     apart: Floats
-    likelihood: float
+    likelihood: Floats
 
 
 def _weighed(gradients: Floats, *, known: Floats, turned: Floats) -> _Weighed:
-    """Return the mean of gradients of shape (k, d) with covariances known + turned; (d, k, k)."""
+    """Return means of gradients, (k, d), with covariances known + turned, (laws, d, k, k)."""
     whole = known + turned
     inverse = np.linalg.inv(whole)
-    weights = inverse.sum(axis=2)
-    total = weights.sum(axis=1)
-    mean = np.einsum("ij,ji->i", weights, gradients) / total
-    apart = np.einsum("ijk,ki->ji", inverse, gradients - mean)
-    misfit = float(np.sum(apart * (gradients - mean)))
+    weights = inverse.sum(axis=-1)
+    total = weights.sum(axis=-1)
+    mean = np.einsum("lij,ji->li", weights, gradients) / total
+    off = gradients - mean[:, None, :]
+    apart = np.einsum("lijk,lki->lji", inverse, off)
+    misfit = (apart * off).sum(axis=(-2, -1))
     sizes = np.linalg.slogdet(whole)[1] + np.log(total)
     return _Weighed(
-        mean=mean, variance=1 / total, apart=apart, likelihood=-(misfit + float(sizes.sum())) / 2
+        mean=mean, variance=1 / total, apart=apart, likelihood=-(misfit + sizes.sum(axis=-1)) / 2
     )
 
 

@@ -29,7 +29,7 @@ from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
-from confide.plans.estimation.consistency import Block, Consistent, Weights, whole_parts
+from confide.plans.estimation.consistency import Block, Weights, least_squares, whole_parts
 from confide.plans.estimation.intervals import median_error, noise_component, quantile
 from confide.plans.estimation.pooled import PooledColumn, PooledNumber, count, share
 from confide.plans.mechanisms import additive, vector
@@ -139,7 +139,9 @@ class DataQuality(Statistic):
             Block(size=len(keys), noise=noise_component(additive(mechanisms[_name(each)])))
             for each, keys in zip(judged, states, strict=True)
         ]
-        of = Consistent(blocks, [{0: -1.0, i: 1.0} for i in range(1, len(blocks))])
+        of = least_squares(
+            tuple(blocks), tuple(((0, -1.0), (i, 1.0)) for i in range(1, len(blocks)))
+        )
         groups = self._labels(dataset) or (OVERALL,)
         vectors = [vector(noisy[_name(each)]) for each in judged]
         columns, numbers = [], []

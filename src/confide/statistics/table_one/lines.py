@@ -17,7 +17,7 @@ from confide.errors import ContractError
 from confide.noise.mechanism import Mechanism
 from confide.plans.canonical import ABSENT
 from confide.plans.cuts.quantiles import Measurable, QuantileCells, quantile_cells
-from confide.plans.estimation.consistency import Block, Consistent
+from confide.plans.estimation.consistency import Block, Consistent, least_squares
 from confide.plans.estimation.cumulative import Ends
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.mechanisms import additive
@@ -317,7 +317,7 @@ def consistent(of: Sequence[MeasuredLine], *, mechanisms: Mapping[str, Mechanism
                 constraints.append({earlier: 1.0, place + 1: -1.0})
     first = {place: -factor for place, factor in totals[0].items()}
     constraints += [first | total for total in totals[1:]]
-    return Consistent(blocks, constraints)
+    return least_squares(tuple(blocks), tuple(tuple(each.items()) for each in constraints))
 
 
 def places(of: Sequence[MeasuredLine]) -> tuple[int, ...]:

@@ -20,18 +20,10 @@ def test_a_build_without_the_audit_says_so():
     assert "no audit" in ran.err
 
 
-@pytest.mark.audit
-@pytest.mark.skipif(not there, reason="this build has no audit")
-def test_the_quick_audit_breaks_nothing():
-    ran = confide("audit", "--quick", "--json")
-    assert ran.json["schema"] == "confide.audit/1"
-    assert ran.json["holds"] is True
-    assert len(ran.json["checks"]) > 20
-
-
 @pytest.mark.skipif(not there, reason="this build has no audit")
 def test_only_attacks_the_part_that_is_named():
     ran = confide("audit", "--quick", "--only", "logistic", "--json")
+    assert ran.json["schema"] == "confide.audit/1"
     names = [check["name"] for check in ran.json["checks"]]
     assert names[:2] == [
         "logistic model in rounds, all answers together",
