@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
@@ -21,6 +21,7 @@ class VariableSection:
     bins: Counting | None = None
     edges: list[Exact] = field(default_factory=list)
     within: Quantity | None = None
+    interval: Literal["by-rank", "none"] = "by-rank"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +44,20 @@ class TableOneSection(StatisticSection):
     def _variable(self, item: str | VariableSection, *, dataset: Dataset) -> Characteristic:
         if isinstance(item, str):
             return Characteristic(column=item, bins=FLAT)
-        in_rounds = Summary.MEDIAN_IQR in item.show
+        show = tuple(self._summary(item, each) for each in item.show)
+        no_cells = {Summary.MEDIAN_IQR, Summary.MEDIAN_IQR_ALONE} & {*show}
         return Characteristic(
             column=item.column,
-            show=tuple(item.show),
-            bins=FLAT if item.bins is None and not in_rounds else item.bins,
+            show=show,
+            bins=FLAT if item.bins is None and not no_cells else item.bins,
             edges=tuple(item.edges),
             within=None if item.within is None else self._within(item, dataset=dataset),
         )
+
+    def _summary(self, item: VariableSection, summary: Summary) -> Summary:
+        """Return how a number is summed up: medians without an interval where it says so."""
+        alone = item.interval == "none"
+        return Summary.MEDIAN_IQR_ALONE if alone and summary is Summary.MEDIAN_IQR else summary
 
     def _within(self, item: VariableSection, *, dataset: Dataset) -> Fraction:
         """Read "2 %" of a variable with labels, "1 mm[Hg]" of a number."""
