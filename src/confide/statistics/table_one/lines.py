@@ -57,7 +57,13 @@ class Summary(enum.Enum):
 
     MEAN_SD = "mean-sd"
     MEDIAN_IQR = "median-iqr"
-    MEDIAN_IQR_ALONE = "median-iqr-alone"  # without intervals, chosen group by group
+
+
+class MedianInterval(enum.Enum):
+    """What is published beside a median and quartiles."""
+
+    BY_RANK = "by-rank"  # an interval, from counts whose ranks are inverted
+    NONE = "none"  # nothing: the values are chosen, group by group
 
 
 @takes_numbers
@@ -75,6 +81,7 @@ class Characteristic:
             of asked errors matter, unless the statistic asks for errors of its own.  When None, the
             error that the noise of a share within one point would give.
         ends: Whether each bound has a cell of its own.
+        interval: Whether medians have intervals.
     """
 
     column: str
@@ -83,6 +90,7 @@ class Characteristic:
     within: Fraction | None = None
     edges: tuple[Fraction, ...] = ()
     ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
+    interval: MedianInterval = MedianInterval.BY_RANK
 
     def __post_init__(self) -> None:
         if self.bins is not None and self.bins < 4:
@@ -303,7 +311,7 @@ def _of_variable(
         if summary is Summary.MEAN_SD:
             found.append(mean)
             continue
-        if summary is Summary.MEDIAN_IQR_ALONE:
+        if variable.interval is MedianInterval.NONE:
             _require_no_cells(variable)
             found.append(replace(mean, way=LineVector.VALUES, missing=False))
             continue

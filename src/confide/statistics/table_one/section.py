@@ -7,7 +7,7 @@ from typing import Any, Literal
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
 from confide.statistics.section import Counting, Exact, Quantity, StatisticSection, exact
-from confide.statistics.table_one.lines import FLAT, Characteristic, Summary
+from confide.statistics.table_one.lines import FLAT, Characteristic, MedianInterval, Summary
 from confide.statistics.table_one.spec import TableOne
 from confide.tables.schema import Dataset
 
@@ -44,20 +44,15 @@ class TableOneSection(StatisticSection):
     def _variable(self, item: str | VariableSection, *, dataset: Dataset) -> Characteristic:
         if isinstance(item, str):
             return Characteristic(column=item, bins=FLAT)
-        show = tuple(self._summary(item, each) for each in item.show)
-        no_cells = {Summary.MEDIAN_IQR, Summary.MEDIAN_IQR_ALONE} & {*show}
+        no_cells = Summary.MEDIAN_IQR in item.show
         return Characteristic(
             column=item.column,
-            show=show,
+            show=tuple(item.show),
             bins=FLAT if item.bins is None and not no_cells else item.bins,
             edges=tuple(item.edges),
+            interval=MedianInterval(item.interval),
             within=None if item.within is None else self._within(item, dataset=dataset),
         )
-
-    def _summary(self, item: VariableSection, summary: Summary) -> Summary:
-        """Return how a number is summed up: medians without an interval where it says so."""
-        alone = item.interval == "none"
-        return Summary.MEDIAN_IQR_ALONE if alone and summary is Summary.MEDIAN_IQR else summary
 
     def _within(self, item: VariableSection, *, dataset: Dataset) -> Fraction:
         """Read "2 %" of a variable with labels, "1 mm[Hg]" of a number."""
