@@ -65,7 +65,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "by": ["sex"],
         "variables": [
             *("band", "smoking", "diabetes", "pressure"),
-            {"column": "bmi", "show": ["median-iqr"]},
+            {"column": "bmi", "show": ["median-iqr"], "interval": "none"},
         ],
     },
     "series": {

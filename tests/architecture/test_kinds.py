@@ -29,6 +29,7 @@ NAMED = {
     "RankedCells": 0,
     "RankedFeatures": 0,
     "RankedValue": 0,
+    "RankedTogether": 1,  # what several statistics choose together
     "RefinedAggregate": 1,  # cells of quantiles
 }
 """Most files that name a shape, beside those of statistics, its home, its rows and the list."""

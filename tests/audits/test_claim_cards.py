@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from confide.attacks.audit.black_box import scenarios
-from confide.attacks.audit.exact_loss import log_chance_of_set
+from confide.attacks.audit.exact_loss import log_chance_of_quantiles, log_chance_of_set
 from confide.attacks.audit.oracles import oracle_checks
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.distributed.gaussian_parts import GaussianParts
@@ -74,6 +75,16 @@ def chosen_set(size: int, others: int) -> tuple[float, float]:
     return log_chance_of_set(top, first, best) - log_chance_of_set(top, second, best), 1.0
 
 
+def median_of_few(candidates: int) -> tuple[float, float]:
+    """Return the log-ratio of choosing the least value, of one row above it and of one more."""
+    median = QuantileSet(epsilon=Fraction(1), reach=2, at=(Fraction(1, 2),), candidates=candidates)
+    first = (0, 1, *[0] * (candidates - 2))
+    second = (*first[:-1], 1)
+    return log_chance_of_quantiles(median, first, (0,)) - log_chance_of_quantiles(
+        median, second, (0,)
+    ), 1.0
+
+
 def rounds(size: int, others: int) -> tuple[float, float]:
     first, second = (1,) * size + (-1,) * others, (0,) * (size + others)
     total = 0.0
@@ -124,6 +135,7 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
         lambda: threshold("1/2", "1/1000000", 5, Adjacency.SUBSTITUTE),
     ],
     "set-selection": [lambda: chosen_set(1, MANY), lambda: chosen_set(3, MANY)],
+    "quantile-set": [lambda: median_of_few(30)],
     "peeling": [lambda: rounds(3, MANY)],
     "randomized-response": [lambda: survey(Fraction(3, 4), 2), lambda: survey(ONE, 7)],
     "synthesis": [

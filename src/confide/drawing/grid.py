@@ -9,6 +9,7 @@ from typing import assert_never
 
 from confide.drawing.numbers import clean, significant
 from confide.drawing.words import Words
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
@@ -72,7 +73,7 @@ def moved_text(measurement: Measurement, *, grid: Grid, words: Words) -> str:
     match measurement.mechanism:
         case SetSelection():
             return grid.text(moved.set_reach, words=words)
-        case Peeling():
+        case Peeling() | QuantileSet():
             return grid.text(moved.reach, words=words)
         case _:
             return grid.text(moved.l1, words=words)
@@ -86,7 +87,7 @@ def error_at(mechanism: Mechanism, level: float) -> float:
         6
     """
     match mechanism:
-        case SetSelection() | Peeling():
+        case SetSelection() | Peeling() | QuantileSet():
             return mechanism.lead(level)
         case KeyThreshold():
             return mechanism.noise().half_width(level)

@@ -12,6 +12,7 @@ References:
 
 from typing import TypeAlias
 
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -21,5 +22,5 @@ from confide.noise.threshold import KeyThreshold
 AddedNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian
 """What is added to each coordinate of an integer vector."""
 
-Mechanism: TypeAlias = AddedNoise | KeyThreshold | SetSelection | Peeling
+Mechanism: TypeAlias = AddedNoise | KeyThreshold | SetSelection | Peeling | QuantileSet
 """What hides one measurement."""

@@ -202,14 +202,17 @@ def draw_sets(
     """Return independent sets, shape (count, size), positions ascending; for audits."""
     exact = [operator.index(u) for u in utilities]
     last = sorted(exact, reverse=True)[size - 1]
-    gaps = [slope * (u - last) for u in exact]
-    middle = _middle(np.array([_clipped(gap) for gap in gaps]), size=size)
+    distinct = sorted(set(exact))  # of many candidates without rows few are
+    places = {u: place for place, u in enumerate(distinct)}
+    of = np.array([places[u] for u in exact])
+    gaps = [slope * (u - last) for u in distinct]
+    middle = _middle(np.array([_clipped(gap) for gap in gaps])[of], size=size)
     x = [gap - middle for gap in gaps]
-    rarer = np.array([1 / (1 + math.exp(abs(_clipped(each)))) for each in x])
-    likely = np.array([each > 0 for each in x])
+    rarer = np.array([1 / (1 + math.exp(abs(_clipped(each)))) for each in x])[of]
+    likely = np.array([each > 0 for each in x])[of]
 
     def rarer_exactly(i: int) -> Probability:
-        return one_in_one_plus_exp(abs(x[i % len(x)]))
+        return one_in_one_plus_exp(abs(x[of[i % len(of)]]))
 
     found = np.empty((0, size), dtype=np.intp)
     while len(found) < count:

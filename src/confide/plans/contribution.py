@@ -14,7 +14,7 @@ from confide.errors import ContractError, UnboundedError
 from confide.noise.set_selection import require_size
 from confide.plans.plan import Question
 from confide.privacy.unit import Entity
-from confide.tables.aggregates.shapes import Measured, Ranked
+from confide.tables.aggregates.shapes import Measured, Ranked, Together
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import Expression
 from confide.tables.relation import constant_per_patient
@@ -206,7 +206,7 @@ def question(
         counted: What a row is called where rows are counted.
         weight: Share of the statistic's budget, relative to its other questions.
     """
-    if isinstance(aggregate, Ranked):
+    if isinstance(aggregate, Ranked) and not isinstance(aggregate, Together):
         require_size(aggregate.size, candidates=aggregate.coordinates(dataset))
     return Question(
         name=name,

@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from confide.errors import ContractError, InvalidParameterError, UnsupportedError
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise, Mechanism
@@ -43,7 +44,14 @@ from confide.privacy.measure import Measure, Mixed
 
 _MECHANISMS = {
     kind.__name__: kind
-    for kind in (DiscreteLaplace, DiscreteGaussian, KeyThreshold, SetSelection, Peeling)
+    for kind in (
+        DiscreteLaplace,
+        DiscreteGaussian,
+        KeyThreshold,
+        SetSelection,
+        Peeling,
+        QuantileSet,
+    )
 }
 _MOST = 10**9
 
@@ -97,7 +105,7 @@ class PrivacyEvent:
         if isinstance(self.mechanism, DiscreteGaussian):
             return self.count * self.l2_squared / (2 * self.mechanism.sigma_squared)
         uses, epsilon = self.pure_uses()
-        return uses * epsilon**2 / (8 if isinstance(self.mechanism, SetSelection | Peeling) else 2)
+        return uses * epsilon**2 / (8 if self.chooses else 2)
 
     def nats(self, measure: Measure) -> Fraction:
         """Return ε under ``pure``, ρ under ``zcdp``; raises as they do."""
@@ -111,8 +119,12 @@ class PrivacyEvent:
         if isinstance(self.mechanism, DiscreteGaussian):
             return LaneEvent(loss=ZeroConcentratedDP(rho=self.rho()))
         uses, epsilon = self.pure_uses()
-        chooses = isinstance(self.mechanism, SetSelection | Peeling)
-        return LaneEvent(loss=PureDP(epsilon=epsilon), chooses=chooses, count=uses)
+        return LaneEvent(loss=PureDP(epsilon=epsilon), chooses=self.chooses, count=uses)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is an exponential mechanism, whose losses have a range of ε."""
+        return isinstance(self.mechanism, SetSelection | Peeling | QuantileSet)
 
     @property
     def delta(self) -> Fraction:
@@ -134,6 +146,8 @@ class PrivacyEvent:
                 return self.count, self.l1 / rule.noise().scale
             case SetSelection(epsilon=stated, reach=claimed) if self.set_reach:
                 return self.count, stated * self.set_reach / claimed
+            case QuantileSet(epsilon=stated, reach=claimed) if self.reach:
+                return self.count, stated * self.reach / claimed
             case Peeling(epsilon=stated, reach=claimed, size=rounds) if self.reach:
                 return self.count * rounds, stated * self.reach / claimed
             case DiscreteGaussian():

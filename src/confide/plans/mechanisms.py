@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from confide.errors import UnsupportedError
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
@@ -43,6 +44,17 @@ def choice(mechanism: Mechanism) -> SetSelection | Peeling:
     if isinstance(mechanism, SetSelection | Peeling):
         return mechanism
     raise UnsupportedError(f"{type(mechanism).__name__} chooses no candidates.")
+
+
+def quantile_set(mechanism: Mechanism) -> QuantileSet:
+    """Return a mechanism that chooses values of several quantiles.
+
+    Raises:
+        UnsupportedError: If it does not.
+    """
+    if isinstance(mechanism, QuantileSet):
+        return mechanism
+    raise UnsupportedError(f"{type(mechanism).__name__} chooses no values of quantiles.")
 
 
 def vector(noisy: Noisy) -> tuple[int, ...]:

@@ -43,6 +43,7 @@ from confide.errors import (
     PolicyError,
     UnsupportedError,
 )
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
@@ -330,7 +331,7 @@ def _noisy(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> Nois
             selected = measurement.mechanism.select(counts, entropy=entropy)
             chosen = zip(selected.positions.tolist(), selected.noisy.tolist(), strict=True)
             return {keys[position]: noisy for position, noisy in chosen}
-        case SetSelection() | Peeling() if isinstance(secret, tuple):
+        case SetSelection() | Peeling() | QuantileSet() if isinstance(secret, tuple):
             return measurement.mechanism.select(secret, entropy=entropy)
         case _:
             raise UnsupportedError("The mechanism does not suit its aggregate.")

@@ -19,7 +19,7 @@ from confide.plans.rounds.in_turn import answer_length
 from confide.plans.simulation import Simulation
 from confide.plans.soundness.small_cells import Answered, under_rule
 from confide.statistics import read_plan
-from confide.tables.aggregates.shapes import Keyed, Ranked
+from confide.tables.aggregates.shapes import Keyed, Ranked, Together
 from confide.tables.schema import Dataset
 
 FORMAT = "confide-noisy-1"
@@ -180,7 +180,14 @@ def read_values(payload: bytes) -> tuple[Noisy, ...]:
 
 def _require_shape(measurement: Measurement, value: tuple[int, ...], *, dataset: Dataset) -> None:
     aggregate = measurement.aggregate
-    if isinstance(aggregate, Ranked):
+    if isinstance(aggregate, Together):
+        of_group, most = len(aggregate.at), aggregate.coordinates(dataset)
+        groups = [value[start : start + of_group] for start in range(0, len(value), of_group)]
+        known = all(0 <= position < most for position in value)
+        ascending = all(list(each) == sorted(each) for each in groups)
+        if len(value) != aggregate.size or not known or not ascending:
+            raise VerificationError("A choice names other values than there are.")
+    elif isinstance(aggregate, Ranked):
         candidates = aggregate.coordinates(dataset)
         known = all(0 <= position < candidates for position in value)
         if len(value) != aggregate.size or len(set(value)) != len(value) or not known:

@@ -22,7 +22,7 @@ from confide.report.pages.layouts import laid_out
 from confide.report.release import Release
 from confide.report.wording.section import section
 from confide.statistics.registry import kind_of
-from confide.tables.aggregates.shapes import Keyed, Ranked
+from confide.tables.aggregates.shapes import Keyed, Ranked, Together
 from confide.tables.schema import Dataset
 
 LARGEST = 4_000
@@ -81,6 +81,8 @@ def _made_up(measurement: Measurement, *, dataset: Dataset) -> Noisy:
     length = _length(measurement, dataset=dataset)
     if isinstance(measurement.aggregate, Keyed):
         return {"": _MANY}
+    if isinstance(measurement.aggregate, Together):
+        return (0,) * length
     if isinstance(measurement.aggregate, Ranked):
         return tuple(range(length))
     return (_MANY * max(1, measurement.sensitivity.linf // 2),) * length

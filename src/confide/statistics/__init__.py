@@ -8,6 +8,7 @@ CONTRIBUTING.md lists the places.
 from typing import Any
 
 from confide.errors import ContractError
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -113,6 +114,7 @@ NAMES: dict[str, Any] = {
         KeyThreshold,
         SetSelection,
         Peeling,
+        QuantileSet,
     )
 } | {"Predicate": Predicate}
 """Classes that canonical JSON may name, for :func:`confide.plans.canonical.decode`."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from confide.attacks.audit.lower_bound import LowerBound, delta_bound, epsilon_bound, mu_bound
 from confide.attacks.audit.outcome import AuditCheck, Layer
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
@@ -175,6 +176,16 @@ def peeling(choice: Peeling) -> MechanismRun:
     return run
 
 
+def choosing_quantiles(choice: QuantileSet) -> MechanismRun:
+    """Return the runner of a choice of quantiles, one run at a time."""
+
+    def run(exact: Vector, samples: int, entropy: Entropy) -> NDArray[np.float64]:
+        drawn = [choice.select(exact, entropy=entropy) for _ in range(samples)]
+        return as_number(np.array(drawn), of=choice.candidates)
+
+    return run
+
+
 def as_number(drawn: NDArray[np.intp], *, of: int) -> NDArray[np.float64]:
     """Return one number a draw that tells all choices apart; shape (samples, 1)."""
     digits = np.array([of**place for place in range(drawn.shape[1])][::-1])
@@ -182,6 +193,7 @@ def as_number(drawn: NDArray[np.intp], *, of: int) -> NDArray[np.float64]:
     return numbers[:, None]
 
 
+THIRDS = Fraction(1, 3), Fraction(2, 3)
 ONE, HALF = PureDP(epsilon=Fraction(1)), PureDP(epsilon=Fraction(1, 2))
 GAUSSIAN_RHO = ZeroConcentratedDP(rho=Fraction(1, 2))
 KEYS = KeyThreshold(
@@ -296,6 +308,16 @@ def scenarios() -> tuple[Scenario, ...]:
             first=(1, 1, *[0] * 5),
             second=(0, 0, *[1] * 5),
             run=peeling(Peeling(epsilon=Fraction(1, 2), reach=2, size=2, candidates=7)),
+            slow=True,
+        ),
+        Scenario(
+            name="quantile set, two of five values",
+            claim=ONE,
+            first=(4, 1, 0, 0, 0),
+            second=(4, 0, 0, 0, 0),
+            run=choosing_quantiles(
+                QuantileSet(epsilon=Fraction(1), reach=2 * 6, at=THIRDS, candidates=5)
+            ),
             slow=True,
         ),
     )

@@ -14,8 +14,9 @@ References:
 import math
 from fractions import Fraction
 
-from confide.attacks.audit.exact_loss import log_chance_of_set
+from confide.attacks.audit.exact_loss import log_chance_of_quantiles, log_chance_of_set
 from confide.attacks.audit.outcome import AuditCheck, Layer
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.randomized_response import RandomizedResponse
@@ -66,6 +67,7 @@ def oracle_checks() -> tuple[AuditCheck, ...]:
         ("threshold for (1, 1e-6), five keys", _tau("1", "1e-6", 5), 76, 0),
         ("best of two candidates, two apart", _best_of_two(), 0.731059, 1e-6),
         ("best set of two among three", _set_of_two(), 0.665241, 1e-6),
+        ("median of two equal rows", _median_of_two(), 0.880797, 1e-6),
         ("ε of the coin-flip survey is ln 3", float(coin.loss().epsilon), math.log(3), 1e-12),
         ("variance of optimised unary encoding at ε = 1", _rare(Unary.OPTIMISED), 3.682694, 1e-6),
         ("variance of symmetric unary encoding at ε = 1", _rare(Unary.SYMMETRIC), 3.917698, 1e-6),
@@ -99,6 +101,12 @@ def _set_of_two() -> float:
     """Return the chance of the best two of utilities 2, 1, 0 at slope 1: e³/(e³ + e² + e)."""
     choice = SetSelection(epsilon=Fraction(1), reach=1, size=2, candidates=3)
     return math.exp(log_chance_of_set(choice, (2, 1, 0), (0, 1)))
+
+
+def _median_of_two() -> float:
+    """Return the chance of the value of both rows, 4 rows above the other: e²/(e² + 1) at ε = 1."""
+    median = QuantileSet(epsilon=Fraction(1), reach=2, at=(Fraction(1, 2),), candidates=2)
+    return math.exp(log_chance_of_quantiles(median, (2, 0), (0,)))
 
 
 def _rare(unary: Unary) -> float:

@@ -31,13 +31,12 @@ from confide.errors import ContractError, InvalidParameterError, concerning
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
-from confide.noise.peeling import Peeling
-from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
 from confide.plans.plan import DEFAULT_LEVEL, Measurement, Plan, Question, Statistic, Study
 from confide.plans.pricing.calibrate_to_error import ErrorTarget, met
+from confide.plans.pricing.choosing import choosing, greatest_root
 from confide.plans.sites.federation import Federation
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.circular import require_explained_by_others
@@ -58,7 +57,6 @@ from confide.tables.schema import Dataset
 
 LEAST_NANO = 1
 MOST_NANO = 1000 * NANO
-_GRID = 2**20  # ε of a selection under zcdp is irrational: rounded down to this grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +97,7 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
             adjacency=dataset.adjacency,
         )
     if isinstance(aggregate, Ranked):
-        return _choosing(
-            sensitivity,
-            size=aggregate.size,
-            of=aggregate.coordinates(dataset),
-            amount=amount,
-            measure=dataset.measure,
-        )
+        return choosing(aggregate, sensitivity, amount=amount, dataset=dataset)
     return _additive(sensitivity, amount=amount, measure=dataset.measure)
 
 
@@ -121,38 +113,12 @@ def _additive(
             assert_never(measure)
 
 
-def _choosing(
-    sensitivity: Sensitivity, *, size: int, of: int, amount: Fraction, measure: Measure
-) -> SetSelection | Peeling:
-    """Return the choice with the steeper law: of a set at once, or of one candidate after another.
-
-    Under ``pure`` a set has slope ε/R_k and a round (ε/k)/R_1, never more as R_k ≤ k·R_1.  Under
-    ``zcdp`` they are √(8ρ)/R_k and √(8ρ/k)/R_1: a set is as steep as long as R_k² ≤ k·R_1².
-    """
-    match measure:
-        case Measure.PURE:
-            epsilon, at_once = amount, True
-        case Measure.ZCDP:
-            at_once = sensitivity.set_reach**2 <= size * sensitivity.reach**2
-            epsilon = _root(8 * amount if at_once else 8 * amount / size)
-        case _:
-            assert_never(measure)
-    if at_once:
-        return SetSelection(epsilon=epsilon, reach=sensitivity.set_reach, size=size, candidates=of)
-    return Peeling(epsilon=epsilon, reach=sensitivity.reach, size=size, candidates=of)
-
-
-def _root(square: Fraction) -> Fraction:
-    """Return the greatest number on the grid whose square is at most this."""
-    return Fraction(math.isqrt(math.floor(square * _GRID**2)), _GRID)
-
-
 def _epsilon(amount: Fraction, measure: Measure) -> Fraction:
     match measure:
         case Measure.PURE:
             return amount
         case Measure.ZCDP:  # greatest ε on the grid with ε²/2 ≤ ρ
-            return _root(2 * amount)
+            return greatest_root(2 * amount)
         case _:
             assert_never(measure)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -85,7 +86,7 @@ def uses_of(events: Sequence[PrivacyEvent]) -> Iterator[NoiseUse]:
             case DiscreteLaplace() | KeyThreshold():
                 count, epsilon = each.pure_uses()
                 yield PureUse(epsilon=epsilon, count=count)
-            case SetSelection() | Peeling():
+            case SetSelection() | Peeling() | QuantileSet():
                 count, epsilon = each.pure_uses()
                 yield PureUse(epsilon=epsilon, chooses=True, count=count)
             case _:

@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -160,7 +161,7 @@ def _individual(measurement: Measurement, *, plan: Plan, of: LedgerMeasure) -> I
             norm, each, largest = Norm.L1_SQUARED, 1 / (2 * scale**2), moved.l1**2
         case DiscreteGaussian(sigma_squared=square), Measure.ZCDP:
             norm, each, largest = Norm.L2_SQUARED, 1 / (2 * square), moved.l2_squared
-        case (KeyThreshold() | SetSelection() | Peeling(), _):
+        case (KeyThreshold() | SetSelection() | Peeling() | QuantileSet(), _):
             return _whole(measurement, of)
         case _:
             raise UnsupportedError("Unknown mechanism or measure.")

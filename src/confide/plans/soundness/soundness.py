@@ -18,6 +18,7 @@ References:
 from fractions import Fraction
 
 from confide.errors import ContractError
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.peeling import Peeling
@@ -26,7 +27,7 @@ from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
 from confide.privacy.measure import Measure
-from confide.tables.aggregates.shapes import Keyed, Ranked
+from confide.tables.aggregates.shapes import Keyed, Ranked, Together
 from confide.tables.bound_contributions import rows_per_unit
 
 
@@ -100,9 +101,19 @@ def _suits(measurement: Measurement, *, plan: Plan) -> bool:
                 and rule.keys_per_person >= rows_per_unit(aggregate.bounds)
                 and rule.adjacency is plan.dataset.adjacency
             )
+        case QuantileSet() as choice:
+            return (
+                isinstance(aggregate, Together)
+                and choice.at == aggregate.at
+                and choice.groups == aggregate.groups
+                and choice.moves is aggregate.moves(plan.dataset)
+                and choice.candidates == aggregate.coordinates(plan.dataset)
+                and measurement.atto >= 0
+            )
         case SetSelection() | Peeling() as choice:
             return (
                 isinstance(aggregate, Ranked)
+                and not isinstance(aggregate, Together)
                 and choice.size == aggregate.size
                 and choice.candidates == aggregate.coordinates(plan.dataset)
                 and measurement.atto >= 0

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
@@ -106,7 +107,11 @@ def _law(noise: Mechanism) -> LawPart:
                 threshold=str(noise.threshold()),
                 because="scale = l1/ε; the threshold keeps δ",
             )
-        case SetSelection(epsilon=epsilon, reach=reach) | Peeling(epsilon=epsilon, reach=reach):
+        case (
+            SetSelection(epsilon=epsilon, reach=reach)
+            | Peeling(epsilon=epsilon, reach=reach)
+            | QuantileSet(epsilon=epsilon, reach=reach)
+        ):
             return LawPart(
                 family="exponential-mechanism",
                 scale=str(reach / epsilon),
@@ -171,7 +176,7 @@ def _charge(measurement: Measurement, *, measure: Measure) -> AmountPart:
 def _error(noise: Mechanism) -> dict[str, str]:
     """Return how wide noise is, or how far a candidate must lead to be chosen that often."""
     match noise:
-        case SetSelection() | Peeling():
+        case SetSelection() | Peeling() | QuantileSet():
             return {
                 name: str(math.ceil(noise.lead(chance)))
                 for name, chance in (("lead-median", 0.5), ("lead-p95", 0.95))

@@ -18,6 +18,7 @@ from confide.drawing.grid import Grid, error_at, grid_of, moved_text
 from confide.drawing.numbers import clean, declared_number
 from confide.drawing.population import made_of, present_in, read_by
 from confide.drawing.words import Words
+from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import Mechanism
@@ -301,6 +302,15 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
             return words.say(
                 "bounded.law-of-choice.set",
                 size=str(mechanism.size),
+                candidates=f"{mechanism.candidates:,}",
+                scale=replace(grid, step=Fraction(1)).text(
+                    _tenths(grid.step / mechanism.slope), words=words
+                ),
+            )
+        case QuantileSet():
+            return words.say(
+                "bounded.law-of-choice.together",
+                size=str(len(mechanism.at)),
                 candidates=f"{mechanism.candidates:,}",
                 scale=replace(grid, step=Fraction(1)).text(
                     _tenths(grid.step / mechanism.slope), words=words

@@ -3,7 +3,6 @@
 *Privacy:* drawn from the release alone.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from confide.drawing.cells import hollow_note
@@ -16,7 +15,6 @@ from confide.drawing.numbers import clean, percent
 from confide.drawing.quantities import quantity_text
 from confide.plans.cuts.found import Rounds
 from confide.plans.mechanisms import additive
-from confide.statistics.quantiles.points import RankedPoint
 from confide.tables.relation import domain, resolve
 from confide.tables.schema import Domain
 
@@ -26,8 +24,8 @@ _MOST_RIDGES = 8
 def draw(subject: Subject) -> Drawn:
     """Return each group's distribution with its quantiles below; values alone, on one axis."""
     statistic = subject.statistic
-    if points := statistic.points(subject.dataset):
-        return _values_alone(subject, points=points)
+    if statistic.alone:
+        return _values_alone(subject)
     keys = distinct(cell.key for cell in subject.cells)
     house = subject.plan.study.small_cells  # bars would show small bins
     if len(keys) > _MOST_RIDGES or house:
@@ -67,20 +65,19 @@ def draw(subject: Subject) -> Drawn:
 
 def subtitle(subject: Subject) -> str:
     """Return that there are no intervals; "" where the usual words on them are right."""
-    alone = subject.statistic.points(subject.dataset)
-    return subject.words.say("chart.values-alone") if alone else ""
+    return subject.words.say("chart.values-alone") if subject.statistic.alone else ""
 
 
-def _values_alone(subject: Subject, *, points: Sequence[RankedPoint]) -> Drawn:
+def _values_alone(subject: Subject) -> Drawn:
     """Return a dot a quantile, and how far in ranks it may be off, which is public."""
-    words = subject.words
+    words, statistic = subject.words, subject.statistic
     named = [
         replace(cell, key=(quantity_text(cell.quantity, words=words),)) for cell in subject.cells
     ]
     chart, notes = groups(subject, named, bars=False)
-    mechanisms = subject.plan.mechanisms(subject.statistic.id)
-    chance = 1 - float(subject.statistic.level)
-    ranks = max(each.rank_error(mechanisms, chance=chance) for each in points)
+    mechanisms = subject.plan.mechanisms(statistic.id)
+    chance = 1 - float(statistic.level)
+    ranks = statistic.rank_error(mechanisms, dataset=subject.dataset)
     said = words.say(
         "chart.rank-error", ranks=words.amount(f"{ranks:,}", "rows"), chance=percent(chance)
     )

@@ -12,20 +12,24 @@ from confide.statistics.quantiles.spec import QuantileInterval, Quantiles
 
 
 def _title(statistic: Quantiles, asking: Asking) -> str:
-    alone = "-alone" if statistic.interval is QuantileInterval.NONE else ""
+    alone = "-alone" if statistic.alone else ""
     return asking.words.say(f"title.quantiles{alone}", column=asking.words.named(statistic.column))
+
+
+def _said(statistic: Quantiles) -> str:
+    return (QuantileInterval.NONE if statistic.alone else statistic.interval).value
 
 
 def _width(statistic: Quantiles, cells: Sequence[Cell], words: Words) -> Mapping[str, str]:
     """Return how near to a quantile its value may be taken to be."""
     del cells
-    return {"width": words.say(f"quantiles.width.{statistic.interval.value}")}
+    return {"width": words.say(f"quantiles.width.{_said(statistic)}")}
 
 
 def _least(statistic: Quantiles, cells: Sequence[Cell], words: Words) -> Mapping[str, str]:
     """Return which differences are too small to be read."""
     del cells
-    return {"least": words.say(f"quantiles.least.{statistic.interval.value}")}
+    return {"least": words.say(f"quantiles.least.{_said(statistic)}")}
 
 
 KIND = Kind(

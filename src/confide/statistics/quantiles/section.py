@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from confide.plans.plan import Statistic
+from confide.privacy.ranks import MOST_TOGETHER
 from confide.statistics.quantiles.spec import QuantileInterval, Quantiles
 from confide.statistics.section import Exact
 from confide.statistics.shared_sections import DistributionSection
@@ -22,10 +23,14 @@ class QuantilesSection(DistributionSection):
         del dataset
         extra = self.stated_cells("Quantiles")
         extra |= {} if self.at is None else {"at": tuple(self.at)}
+        interval = QuantileInterval(self.interval)
+        together = self.at is None or 1 < len(set(self.at)) == len(self.at) <= MOST_TOGETHER
+        if interval is QuantileInterval.NONE and together:
+            interval = QuantileInterval.TOGETHER
         return Quantiles(
             **common,
             column=self.column,
             by=tuple(self.by),
-            interval=QuantileInterval(self.interval),
+            interval=interval,
             **extra,
         )

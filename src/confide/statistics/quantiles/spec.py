@@ -11,7 +11,8 @@ outwards, so they are right whatever the shape inside a cell
 (:mod:`confide.plans.estimation.cumulative`): no narrower than a cell, and as narrow as one value
 where it has a cell.  Each is valid by itself.
 
-Without intervals each quantile is a choice among the values of the column (:mod:`.points`).
+Without intervals quantiles are choices among the values of the column: each by itself
+(:mod:`.points`), or up to three together, in one choice (:mod:`.together`).
 
 The noise of all cells adds up in the ranks: over 64 public ones its standard deviation at the
 median is 4 times that of one count.  The second round asks for few, where they matter.
@@ -48,8 +49,11 @@ from confide.plans.mechanisms import additive, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
+from confide.privacy.ranks import MOST_TOGETHER
 from confide.statistics.quantiles.points import RankedPoint, points_forecast
+from confide.statistics.quantiles.together import NAME, PointsTogether
 from confide.tables.aggregates.cells import cell_keys
+from confide.tables.aggregates.ranked.ranked_together import RankedTogether
 from confide.tables.aggregates.ranked.ranked_value import MOST_VALUES, RankedValue
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
@@ -59,7 +63,8 @@ class QuantileInterval(enum.Enum):
     """What is published beside each quantile."""
 
     BY_RANK = "by-rank"  # an interval, from counts whose ranks are inverted
-    NONE = "none"  # nothing: the value is chosen
+    NONE = "none"  # nothing: each value is chosen by itself
+    TOGETHER = "none-together"  # nothing: values are chosen together
 
 
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -95,15 +100,26 @@ class Quantiles(Statistic):
             raise ContractError(f"Quantiles {self.id!r}: expected `at` strictly between 0 and 1.")
         if self.bins is not None and self.bins < 2:
             raise ContractError(f"Quantiles {self.id!r}: expected at least two bins.")
-        if self.interval is QuantileInterval.NONE:
+        if self.alone:
             self._check_points()
+
+    @property
+    def alone(self) -> bool:
+        """Whether values have no intervals."""
+        return self.interval is not QuantileInterval.BY_RANK
 
     def _check_points(self) -> None:
         """Refuse what a choice among values has no use for."""
+        together = self.interval is QuantileInterval.TOGETHER
         if self.bins is not None or self.edges:
             raise ContractError(
                 f"Quantiles {self.id!r} without intervals are chosen among the column's values.",
                 hint="Leave out bins and edges, or leave out interval.",
+            )
+        if together and len(self.at) > MOST_TOGETHER:
+            raise ContractError(
+                f"Quantiles {self.id!r}: at most {MOST_TOGETHER} are chosen together.",
+                hint="Leave some out of at, or leave out interval.",
             )
         if self.by:
             raise ContractError(
@@ -153,7 +169,7 @@ class Quantiles(Statistic):
 
     def points(self, dataset: Dataset) -> tuple[RankedPoint, ...]:
         """Return the quantiles that are chosen, each with its question; none with intervals."""
-        if self.interval is QuantileInterval.BY_RANK:
+        if self.interval is not QuantileInterval.NONE:
             return ()
         cells = self._cells(dataset)
         steps = min(MOST_VALUES, cells.of.upper - cells.of.lower)
@@ -182,8 +198,40 @@ class Quantiles(Statistic):
             for place, q in enumerate(self.at, start=1)
         )
 
+    def together(self, dataset: Dataset) -> PointsTogether | None:
+        """Return the one choice of all quantiles; None where each is chosen, or has an interval."""
+        if self.interval is not QuantileInterval.TOGETHER:
+            return None
+        cells = self._cells(dataset)
+        bounds = contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=(cells.axis,),
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
+        asked = RankedTogether(
+            relation=Relation(table=self.table, where=self.where),
+            of=cells.number,
+            lower=cells.of.lower,
+            upper=cells.of.upper,
+            steps=min(MOST_VALUES, cells.of.upper - cells.of.lower),
+            at=tuple(sorted(self.at)),
+            bounds=bounds,
+        )
+        return PointsTogether(asked=asked)
+
+    def rank_error(self, mechanisms: Mapping[str, Mechanism], *, dataset: Dataset) -> int:
+        """Return how many rows a value without an interval is off, but for 1 − ``level``."""
+        chance = 1 - float(self.level)
+        if found := self.together(dataset):
+            return found.rank_error(mechanisms, chance=chance)
+        return max(p.rank_error(mechanisms, chance=chance) for p in self.points(dataset))
+
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return the one question, of counts; or a choice for each quantile."""
+        """Return the one question, of counts or of a choice; or a choice for each quantile."""
+        if found := self.together(dataset):
+            return (question(NAME, found.asked, dataset=dataset),)
         if points := self.points(dataset):
             return tuple(question(each.name, each.asked, dataset=dataset) for each in points)
         return (question("histogram", self.measured(dataset), dataset=dataset),)
@@ -202,6 +250,8 @@ class Quantiles(Statistic):
                 hint="Write expect: {count: 500}, from a public source or an earlier certificate.",
             )
         cells = self._cells(dataset)
+        if found := self.together(dataset):
+            return found.forecast(mechanisms, of=cells.of, rows=self.expect, level=float(level))
         if points := self.points(dataset):
             return points_forecast(
                 points, mechanisms, of=cells.of, rows=self.expect, level=float(level)
@@ -233,6 +283,10 @@ class Quantiles(Statistic):
     ) -> tuple[Estimate, ...]:
         """Return each quantile of each group, with both intervals or with none."""
         del simulation
+        if found := self.together(dataset):
+            return found.estimates(
+                noisy, at=self.at, statistic=self.id, level=self.level, of=self._cells(dataset).of
+            )
         if points := self.points(dataset):
             of = self._cells(dataset).of
             return tuple(

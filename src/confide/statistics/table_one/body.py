@@ -148,6 +148,8 @@ class Body:
                 yield from self._moments(place, line, column)
             case LineVector.HISTOGRAM:
                 yield from self._quartiles(place, line, column, noises=noises, own=own)
+            case LineVector.VALUES:
+                return
             case _:
                 assert_never(line.way)
         first = all(other.variable != line.variable for other in self.lines[:place])
@@ -276,7 +278,7 @@ class Body:
                         simulation=self.simulation,
                         purpose=f"{self.id}/smd/{line.variable}/{other.label}",
                     )
-                case LineVector.COUNTS | LineVector.HISTOGRAM:
+                case LineVector.COUNTS | LineVector.HISTOGRAM | LineVector.VALUES:
                     continue
                 case _:
                     assert_never(line.way)

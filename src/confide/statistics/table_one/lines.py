@@ -24,7 +24,10 @@ from confide.plans.mechanisms import additive
 from confide.plans.typical_spread import NORMAL_MEDIAN
 from confide.privacy.exact import takes_numbers
 from confide.tables.aggregates.aggregate import Aggregate
+from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.moments import MomentAggregate
+from confide.tables.aggregates.ranked.ranked_together import RankedTogether
+from confide.tables.aggregates.ranked.ranked_value import MOST_VALUES
 from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import ContributionBounds
 from confide.tables.conditions.unknown import can_be_unknown
@@ -58,6 +61,13 @@ class Summary(enum.Enum):
     MEDIAN_IQR = "median-iqr"
 
 
+class MedianInterval(enum.Enum):
+    """What is published beside a median and quartiles."""
+
+    BY_RANK = "by-rank"  # an interval, from counts whose ranks are inverted
+    NONE = "none"  # nothing: the values are chosen, group by group
+
+
 @takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Characteristic:
@@ -73,6 +83,7 @@ class Characteristic:
             of asked errors matter, unless the statistic asks for errors of its own.  When None, the
             error that the noise of a share within one point would give.
         ends: Whether each bound has a cell of its own.
+        interval: Whether medians have intervals.
     """
 
     column: str
@@ -81,6 +92,7 @@ class Characteristic:
     within: Fraction | None = None
     edges: tuple[Fraction, ...] = ()
     ends: Ends = field(default=Ends.APART, metadata={ABSENT: Ends.MERGED})
+    interval: MedianInterval = MedianInterval.BY_RANK
 
     def __post_init__(self) -> None:
         if self.bins is not None and self.bins < 4:
@@ -95,6 +107,7 @@ class LineVector(enum.Enum):
     COUNTS = "counts"
     MOMENTS = "moments"
     HISTOGRAM = "histogram"
+    VALUES = "values"  # the vector has the rows of each value, and quartiles are chosen by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +152,8 @@ class MeasuredLine:
                 return 3
             case LineVector.HISTOGRAM:
                 return len(self.edges) - 1
+            case LineVector.VALUES:
+                return 0
             case _:
                 assert_never(self.way)
 
@@ -172,7 +187,7 @@ class MeasuredLine:
 
         Of a cell: one row.  Of a mean in the middle: (U−L)·√½, from the first and the last moment.
         Of a median of a normal law spread over a third of the bounds: √bins/2 rows over a density
-        of 6/(U−L)/√(2π).
+        of 6/(U−L)/√(2π); of one that is chosen one row over it.
         """
         match self.way:
             case LineVector.COUNTS:
@@ -181,6 +196,8 @@ class MeasuredLine:
                 return float(self.reach) * math.sqrt(0.5)
             case LineVector.HISTOGRAM:
                 return float(self.reach) * NORMAL_MEDIAN * math.sqrt(self.known) / 2
+            case LineVector.VALUES:
+                return float(self.reach) * NORMAL_MEDIAN
             case _:
                 assert_never(self.way)
 
@@ -191,8 +208,22 @@ class MeasuredLine:
         groups: tuple[Expression, ...],
         bounds: ContributionBounds,
         dataset: Dataset,
-    ) -> Measurable | MomentAggregate:
+    ) -> Measurable | MomentAggregate | RankedTogether:
         """Return what is measured."""
+        if self.way is LineVector.VALUES:
+            if not isinstance(self.of, ColumnOf | ValueOf):
+                raise ContractError(f"Variable {self.variable!r} is no number of a table.")
+            return RankedTogether(
+                relation=relation,
+                of=self.of,
+                lower=self.domain.lower,
+                upper=self.domain.upper,
+                steps=min(MOST_VALUES, self.domain.upper - self.domain.lower),
+                at=QUARTILES,
+                bounds=bounds,
+                by=groups,
+                groups=len(cell_keys(groups, dataset=dataset)),
+            )
         if self.cells is not None:
             return self.cells.measured(
                 relation=relation,
@@ -282,6 +313,10 @@ def _of_variable(
         if summary is Summary.MEAN_SD:
             found.append(mean)
             continue
+        if variable.interval is MedianInterval.NONE:
+            _require_no_cells(variable)
+            found.append(replace(mean, way=LineVector.VALUES, missing=False))
+            continue
         cells = quantile_cells(
             variable.column,
             table=table,
@@ -296,6 +331,14 @@ def _of_variable(
         )
         found.append(replace(mean, way=LineVector.HISTOGRAM, edges=cells.edges, cells=cells))
     return tuple(found)
+
+
+def _require_no_cells(variable: Characteristic) -> None:
+    if variable.bins is not None or variable.edges:
+        raise ContractError(
+            f"Variable {variable.column!r}: values without intervals are chosen among all values.",
+            hint="Leave out bins and edges, or leave out interval.",
+        )
 
 
 def consistent(of: Sequence[MeasuredLine], *, mechanisms: Mapping[str, Mechanism]) -> Consistent:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from confide.errors import ContractError
 from confide.plans.plan import Statistic
 from confide.statistics.section import Counting, Exact, Quantity, StatisticSection, exact
-from confide.statistics.table_one.lines import FLAT, Characteristic, Summary
+from confide.statistics.table_one.lines import FLAT, Characteristic, MedianInterval, Summary
 from confide.statistics.table_one.spec import TableOne
 from confide.tables.schema import Dataset
 
@@ -21,6 +21,7 @@ class VariableSection:
     bins: Counting | None = None
     edges: list[Exact] = field(default_factory=list)
     within: Quantity | None = None
+    interval: Literal["by-rank", "none"] = "by-rank"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +44,13 @@ class TableOneSection(StatisticSection):
     def _variable(self, item: str | VariableSection, *, dataset: Dataset) -> Characteristic:
         if isinstance(item, str):
             return Characteristic(column=item, bins=FLAT)
-        in_rounds = Summary.MEDIAN_IQR in item.show
+        no_cells = Summary.MEDIAN_IQR in item.show
         return Characteristic(
             column=item.column,
             show=tuple(item.show),
-            bins=FLAT if item.bins is None and not in_rounds else item.bins,
+            bins=FLAT if item.bins is None and not no_cells else item.bins,
             edges=tuple(item.edges),
+            interval=MedianInterval(item.interval),
             within=None if item.within is None else self._within(item, dataset=dataset),
         )
 

@@ -33,25 +33,28 @@ References:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
-from confide.errors import ContractError
+from confide.errors import ContractError, UnsupportedError
 from confide.noise.mechanism import Mechanism
 from confide.plans.cell_means import aside_note
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
+from confide.plans.cuts.chosen_together import chosen_value, chosen_values, error_of_median
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error, noise_component, quantile
-from confide.plans.mechanisms import additive
+from confide.plans.mechanisms import additive, quantile_set, vector
 from confide.plans.plan import Noisy, Question, Statistic
 from confide.plans.simulation import Simulation
 from confide.plans.typical_spread import NORMAL_MEDIAN, median_note
+from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.statistics.table_one.body import Body
 from confide.statistics.table_one.in_rounds import as_read
 from confide.statistics.table_one.lines import (
+    QUARTILES,
     Characteristic,
     LineVector,
     MeasuredLine,
@@ -60,7 +63,8 @@ from confide.statistics.table_one.lines import (
     places,
 )
 from confide.tables.aggregates.cells import cell_keys
-from confide.tables.aggregates.shapes import Measured, Refined
+from confide.tables.aggregates.shapes import Measured, Refined, Together
+from confide.tables.bound_contributions import rows_per_unit
 from confide.tables.relation import OVERALL, Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -133,7 +137,16 @@ class TableOne(Statistic):
         return labels
 
     def questions(self, dataset: Dataset) -> tuple[Question, ...]:
-        """Return one vector a line, weighted so that all reach their asked errors alike."""
+        """Return one vector a line, weighted so that all reach their asked errors alike.
+
+        Raises:
+            ContractError: If no line counts rows.
+        """
+        if all(line.way is LineVector.VALUES for line in self.lines(dataset)):
+            raise ContractError(
+                f"Table {self.id!r} has values without intervals alone: nothing counts its rows.",
+                hint="Add a variable with labels or a mean, or leave out interval.",
+            )
         groups = axes_of(self.by, table=self.table, dataset=dataset)
         self.group_labels(dataset)
         relation = Relation(table=self.table, where=self.where)
@@ -148,7 +161,7 @@ class TableOne(Statistic):
             )
             aggregate = line.aggregate(relation, groups=groups, bounds=bounds, dataset=dataset)
             asked = question(line.name, aggregate, dataset=dataset)
-            weight = _weight(line, asked, measure=dataset.measure)
+            weight = _weight(line, asked, dataset=dataset)
             found.append(question(line.name, aggregate, dataset=dataset, weight=weight))
         return tuple(found)
 
@@ -168,6 +181,15 @@ class TableOne(Statistic):
         halves, medians, notes = [], [], [f"for groups of {self.expect} rows"]
         asked = {each.name: each.aggregate for each in self.questions(dataset)}
         for line in self.lines(dataset):
+            if line.way is LineVector.VALUES:
+                law = quantile_set(mechanisms[line.name])
+                error = error_of_median(
+                    law, of=line.domain, rows=float(self.expect), level=float(level)
+                )
+                halves.append(error.wide / float(line.asked))
+                medians.append(error.usual / float(line.asked))
+                notes.append(_note(line, half=error.wide, cell=0.0))
+                continue
             part, cell = self._error(line, asked=asked[line.name], mechanisms=mechanisms)
             half = quantile([part], level=float(level)) * math.sqrt(part.variance)
             halves.append((half + cell / 2) / float(line.asked))
@@ -210,6 +232,7 @@ class TableOne(Statistic):
         """Return every number of the table, group by group and overall."""
         asked = {each.name: each.aggregate for each in self.questions(dataset)}
         groups = self.group_labels(dataset)
+        measured = self.lines(dataset)
         found = [
             as_read(
                 line,
@@ -218,7 +241,8 @@ class TableOne(Statistic):
                 mechanism=mechanisms[line.name],
                 groups=max(1, len(groups)),
             )
-            for line in self.lines(dataset)
+            for line in measured
+            if line.way is not LineVector.VALUES
         ]
         of = tuple(each.line for each in found)
         body = Body(
@@ -232,12 +256,39 @@ class TableOne(Statistic):
             level=float(self.level),
             simulation=simulation,
         )
-        return body.estimates()
+        alone = (
+            self._values(line, noisy[line.name], asked=asked[line.name], groups=groups)
+            for line in measured
+            if line.way is LineVector.VALUES
+        )
+        return (*body.estimates(), *(each for values in alone for each in values))
+
+    def _values(
+        self, line: MeasuredLine, noisy: Noisy, *, asked: Measured, groups: tuple[str, ...]
+    ) -> Iterator[Estimate]:
+        """Yield quartiles without intervals, group by group; of all groups together none."""
+        if not isinstance(asked, Together):
+            raise UnsupportedError("Expected a choice of quartiles.")
+        found = chosen_values(asked, vector(noisy))
+        for group, values in zip(groups or (OVERALL,), found, strict=True):
+            for q, value in zip(QUARTILES, values, strict=True):
+                key = (line.variable, "", group)
+                yield chosen_value(
+                    value, q=q, statistic=self.id, key=key, level=self.level, of=line.domain
+                )
 
 
-def _weight(line: MeasuredLine, asked: Question, *, measure: Measure) -> Fraction:
-    """Return the line's share of the budget, up to a common factor; of two rounds as of one."""
+def _weight(line: MeasuredLine, asked: Question, *, dataset: Dataset) -> Fraction:
+    """Return the line's share of the budget, up to a common factor; of two rounds as of one.
+
+    Of a choice as of a count of rows.
+    """
     ratio = Fraction(round(_GRID * line.error_of_one / float(line.asked)), _GRID)
+    measure = dataset.measure
+    if isinstance(asked.aggregate, Together):
+        rows = rows_per_unit(asked.aggregate.bounds)
+        twice = 2 if dataset.adjacency is Adjacency.SUBSTITUTE else 1
+        return twice * (rows * ratio if measure is Measure.PURE else (rows * ratio) ** 2)
     a, b = asked.aggregate.weights if isinstance(asked.aggregate, Refined) else (0, 1)
     match measure:
         case Measure.PURE:
@@ -260,6 +311,9 @@ def _note(line: MeasuredLine, *, half: float, cell: float) -> str:
             shown = f"{line.variable}: mean ±{half:.2g} {line.domain.unit}".rstrip()
             aside = aside_note(of=line.domain, widest=half * _AT_A_BOUND, aside=0.0)
             return f"{shown}, {aside}"
+        case LineVector.VALUES:
+            shown = f"{line.variable}: median ±{half:.2g} {line.domain.unit}".rstrip()
+            return f"{shown}, a value alone"
         case LineVector.HISTOGRAM:
             shown = f"{line.variable}: median ±{half + cell / 2:.2g} {line.domain.unit}".rstrip()
             even = half / NORMAL_MEDIAN + cell / 2

@@ -107,7 +107,7 @@ def _rows(line: MeasuredLine, layout: _Layout, *, missing: bool) -> Iterator[tup
         case LineVector.MOMENTS:
             title = words.say("table-1.mean", name=title)
             yield (title, *_pairs(line.variable, ("mean", "sd"), layout), *differences)
-        case LineVector.HISTOGRAM:
+        case LineVector.HISTOGRAM | LineVector.VALUES:
             quartiles = ("quantile 0.5", "quantile 0.25", "quantile 0.75")
             title = words.say("table-1.median", name=title)
             yield (title, *_pairs(line.variable, quartiles, layout), *differences)
@@ -136,7 +136,14 @@ def _counted(variable: str, key: str, layout: _Layout) -> Iterator[str]:
 def _pairs(variable: str, quantities: Sequence[str], layout: _Layout) -> Iterator[str]:
     """Return mean (SD), or median [quartiles], in every group."""
     for group in layout.groups:
-        cells = [layout.cells[name, (variable, "", group)] for name in quantities]
+        cells = [
+            cell
+            for name in quantities
+            if (cell := layout.cells.get((name, (variable, "", group)))) is not None
+        ]
+        if not cells:  # a value alone, of which there is none for all groups together
+            yield "–"
+            continue
         places = [layout.places(name, variable=variable) for name in quantities]
         parts = [_number(cell, places=p) for cell, p in zip(cells, places, strict=True)]
         if len(quantities) == 2:
@@ -152,7 +159,7 @@ def _pairs(variable: str, quantities: Sequence[str], layout: _Layout) -> Iterato
 
 def _difference(line: MeasuredLine, pair: str, layout: _Layout) -> str:
     cell = layout.cells.get(("smd", (line.variable, "", pair)))
-    if cell is None or line.way is LineVector.HISTOGRAM:
+    if cell is None or line.way in (LineVector.HISTOGRAM, LineVector.VALUES):
         return ""
     if cell.value is None or cell.outer is None:
         return _number(cell, places=2)

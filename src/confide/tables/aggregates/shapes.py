@@ -21,6 +21,7 @@ from confide.tables.aggregates.moments import MomentAggregate
 from confide.tables.aggregates.pooled import PooledAggregate
 from confide.tables.aggregates.ranked.ranked_cells import RankedCells
 from confide.tables.aggregates.ranked.ranked_features import RankedFeatures
+from confide.tables.aggregates.ranked.ranked_together import RankedTogether
 from confide.tables.aggregates.ranked.ranked_value import RankedValue
 from confide.tables.aggregates.refined import RefinedAggregate
 from confide.tables.aggregates.told import Telling
@@ -69,6 +70,7 @@ Combined: TypeAlias = (
     | RankedCells
     | RankedFeatures
     | RankedValue
+    | RankedTogether
     | RefinedAggregate
 )
 """What is made of the exact sums that an engine answers, in integers, before the noise."""
@@ -79,8 +81,11 @@ Measured: TypeAlias = Asked | Combined
 Keyed: TypeAlias = KeyedAggregate
 """Whose coordinates are secret: those above a noisy threshold are published."""
 
-Ranked: TypeAlias = RankedCells | RankedFeatures | RankedValue
+Ranked: TypeAlias = RankedCells | RankedFeatures | RankedValue | RankedTogether
 """Whose largest coordinates are published, by name; of all others every coordinate, with noise."""
+
+Together: TypeAlias = RankedTogether
+"""Of which several are chosen that may be equal, in order."""
 
 Fitted: TypeAlias = DescentAggregate
 """A model, whose rows answer questions about a place where it may stand."""
@@ -131,6 +136,7 @@ SHAPES = _every(
     RankedCells,
     RankedFeatures,
     RankedValue,
+    RankedTogether,
     RefinedAggregate,
 )
 """Each by itself, for canonical JSON to name; complete, or this module is not imported."""

@@ -106,14 +106,11 @@ class RankedValue:
     @property
     def edges(self) -> tuple[int, ...]:
         """Where candidates begin, in canonical integers, and where the last one ends."""
-        width = self.upper - self.lower
-        inner = (self.lower + width * place // self.steps for place in range(self.steps))
-        return (*inner, self.upper, self.upper + 1)
+        return edges_of_steps(self.lower, self.upper, steps=self.steps)
 
     def value(self, place: int) -> int:
         """Return the value of a candidate: of several, the middle one or the lower of two."""
-        low, above = self.edges[place : place + 2]
-        return (low + above - 1) // 2
+        return middle_of_step(self.edges, place)
 
     @property
     def reads(self) -> tuple[Expression, ...]:
@@ -179,6 +176,28 @@ class RankedValue:
         """Return the same for each combination of further axes, of which there are ``copies``."""
         del copies
         return replace(self, axes=(*axes, *self.axes))
+
+
+def edges_of_steps(lower: int, upper: int, *, steps: int) -> tuple[int, ...]:
+    """Return where so many even steps, and the greatest value by itself, begin and end.
+
+    Example:
+        >>> edges_of_steps(0, 10, steps=2)
+        (0, 5, 10, 11)
+    """
+    inner = (lower + (upper - lower) * place // steps for place in range(steps))
+    return (*inner, upper, upper + 1)
+
+
+def middle_of_step(edges: Sequence[int], place: int) -> int:
+    """Return the value of a step: the middle one, or the lower of two.
+
+    Example:
+        >>> middle_of_step((0, 5, 10, 11), 1)
+        7
+    """
+    low, above = edges[place : place + 2]
+    return (low + above - 1) // 2
 
 
 def utilities(counts: Sequence[int], *, q: Fraction) -> Iterator[int]:

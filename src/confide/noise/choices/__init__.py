@@ -1,0 +1,1 @@
+"""Choices whose candidates are too many to be listed."""

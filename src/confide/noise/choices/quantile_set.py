@@ -1,0 +1,224 @@
+"""Choice of several quantiles at once, with probability ∝ exp(ε·u(v₁, …, v_m)/R), exactly.
+
+*Law.*  Of the rows of a group, counted by public values, let Aᵢ = C(< vᵢ) − qᵢN and Bᵢ = C(≤ vᵢ) −
+qᵢN: between them is how far vᵢ is from its quantile in ranks, as rows at vᵢ may be taken to either
+side.  The utility of values v₁ ≤ … ≤ v_m is
+
+    u(v) = −max over faces w of Σ (wᵢ⁺·Aᵢ − wᵢ⁻·Bᵢ),      (:mod:`confide.privacy.ranks`)
+
+that is, how many rows may come or go at least before other values are the quantiles; or, where
+others are, −(how many have to, at least, until these are).  It is kept in whole parts of a row.
+
+*Lemma: one row moves u by 1 at most.*  Each term does, so their largest one does.  A row in gap j
+moves all Aᵢ and Bᵢ by that of d_j.  A row at vᵢ moves Aᵢ by −qᵢ and Bᵢ by 1 − qᵢ: a term that takes
+Aᵢ moves by w·d for the row above vᵢ, one that takes Bᵢ by that for the row up to it, both ≤ 1.  ∎
+One choice may rise by 1 as another falls, so R = 2 for each row that one privacy unit has.  For
+several groups utilities add up and R is that of all rows of a unit: one choice for all groups.
+
+*Sampling.*  With axes as faces, u ≤ sᵢ(vᵢ), the utility of vᵢ by itself, and no tuple is better
+than κ = minᵢ max sᵢ.  So each vᵢ is drawn with probability ∝ exp(η·min(sᵢ, κ)/m), as by
+:mod:`confide.noise.set_selection`, until they are in order and a coin of exp(−η(Σmin(sᵢ, κ)/m − u))
+shows heads; its exponent is never positive.  The product of the two is the law above, whatever κ.
+Nothing is rounded.  One draw in twenty is kept where quartiles lie apart, nearly all in heaps.
+
+*Privacy:* it is the exponential mechanism over tuples: ε-DP of bounded range ε, hence ε²/8-zCDP,
+with the proof in :mod:`confide.noise.set_selection`.  How many draws are refused depends on the
+rows; they are made sixteen at a time.
+*Utility:* T tuples: except with chance β, u is at least −(R/ε)·ln(T/β) [DR14, thm. 3.11].  Far from
+heaps the ranks e have the density ∝ exp(−η·max_w w·e) of a K-norm mechanism [HT10].
+
+References:
+    [HT10] Hardt, Talwar. On the geometry of differential privacy. STOC 2010.
+        https://arxiv.org/abs/0907.3754
+    [GJK21] Gillenwater, Joseph, Kulesza. Differentially private quantiles. ICML 2021.
+        https://arxiv.org/abs/2102.08244
+    [AD20] Asi, Duchi. Near instance-optimality in differential privacy. 2020.
+        https://arxiv.org/abs/2005.10630
+    [DR14] Dwork, Roth. The algorithmic foundations of differential privacy. 2014, sec. 3.4.
+        https://doi.org/10.1561/0400000042
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import InvalidParameterError
+from confide.noise.bernoulli import bernoulli, exponential
+from confide.noise.discrete_laplace import require_sensitivity
+from confide.noise.entropy import Entropy
+from confide.noise.set_selection import draw_sets
+from confide.privacy.adjacency import Adjacency
+from confide.privacy.loss import PureDP
+from confide.privacy.ranks import faces, parts_of_row, require_quantiles
+
+_AT_ONCE = 16
+_SMALL = 2**60
+
+_Integers: TypeAlias = NDArray[Any]
+"""Integers: of 64 bits where they fit, else Python's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileSet:
+    """Choice of the values of some quantiles, group by group, by the rows of each public value.
+
+    Attributes:
+        epsilon: In nats.
+        reach: Most by which one privacy unit raises one choice over another, in parts of a row.
+        at: The quantiles, ascending.
+        candidates: Public values, ascending; at least two.
+        moves: By which moves of a row utilities are judged.
+        groups: How many groups have values of their own.
+
+    Raises:
+        InvalidParameterError: If a parameter is out of range.
+
+    Example:
+        >>> from confide.noise.entropy import SystemEntropy
+        >>> quartiles = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+        >>> law = QuantileSet(epsilon=Fraction(1), reach=2 * parts_of_row(quartiles), at=quartiles,
+        ...                   candidates=6)
+        >>> law.select((0, 300, 200, 50, 400, 0), entropy=SystemEntropy())  # rows of 0 to 5 days
+        (1, 2, 4)
+    """
+
+    epsilon: Fraction
+    reach: int
+    at: tuple[Fraction, ...]
+    candidates: int
+    moves: Adjacency = Adjacency.ADD_REMOVE
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        PureDP(epsilon=self.epsilon)
+        require_sensitivity(self.reach, name="reach")
+        require_quantiles(self.at)
+        if self.candidates < 2 or self.groups < 1:
+            raise InvalidParameterError("Expected two candidates or more, and a group.")
+
+    @property
+    def size(self) -> int:
+        """How many values are published."""
+        return self.groups * len(self.at)
+
+    @property
+    def tuples(self) -> int:
+        """How many choices there are for one group."""
+        return math.comb(self.candidates + len(self.at) - 1, len(self.at))
+
+    @property
+    def slope(self) -> Fraction:
+        """Return η = ε/R, per part of a row."""
+        return Fraction(self.epsilon) / self.reach
+
+    @property
+    def per_row(self) -> float:
+        """Return η for a whole row."""
+        return float(self.slope * parts_of_row(self.at, moves=self.moves))
+
+    def select(self, counts: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
+        """Return the positions of the values, group by group, quantile by quantile.
+
+        Args:
+            counts: Rows of each candidate, group by group.
+            entropy: Source of the coins.
+
+        Raises:
+            InvalidParameterError: If there are not so many.
+        """
+        if len(counts) != self.groups * self.candidates:
+            raise InvalidParameterError("Expected a count for each candidate of each group.")
+        found: list[int] = []
+        for start in range(0, len(counts), self.candidates):
+            found += self._of_group(counts[start : start + self.candidates], entropy=entropy)
+        return tuple(found)
+
+    def _of_group(self, counts: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
+        scores = RankScores(counts=tuple(counts), at=self.at, moves=self.moves)
+        own = [scores.alone(i) for i in range(len(self.at))]
+        most = min(int(each.max()) for each in own)
+        capped = [[min(most, score) for score in each.tolist()] for each in own]
+        slope = self.slope / len(self.at)
+        while True:
+            drawn = [
+                draw_sets(each, size=1, slope=slope, count=_AT_ONCE, entropy=entropy)[:, 0].tolist()
+                for each in capped
+            ]
+            for places in zip(*drawn, strict=True):
+                if list(places) != sorted(places):
+                    continue
+                mean = Fraction(sum(each[p] for each, p in zip(capped, places, strict=True)))
+                above = mean / len(self.at) - scores.of(places)
+                if bernoulli(exponential(self.slope * above), count=1, entropy=entropy)[0]:
+                    return places
+
+    def lead(self, chance: float) -> float:
+        """Return the lead over all other choices of a group that is enough for this chance."""
+        return max(0.0, math.log((self.tuples - 1) * chance / (1 - chance)) / float(self.slope))
+
+    def shortfall(self, failure: float) -> float:
+        """Return how far below the best one the choice of a group is, except with this chance."""
+        return (math.log(self.tuples) + math.log(1 / failure)) / float(self.slope)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankScores:
+    """Utilities of values for quantiles, in whole parts of a row.
+
+    Attributes:
+        counts: Rows of each candidate.
+        at: The quantiles.
+        moves: By which moves of a row they are judged.
+    """
+
+    counts: tuple[int, ...]
+    at: tuple[Fraction, ...]
+    moves: Adjacency = Adjacency.ADD_REMOVE
+
+    def of(self, places: Sequence[int]) -> int:
+        """Return the utility of one choice."""
+        return -max(
+            sum(int(term[place]) for term, place in zip(terms, places, strict=True))
+            for terms in self._terms
+        )
+
+    def alone(self, index: int) -> _Integers:
+        """Return the utility of each candidate for one quantile by itself."""
+        found: _Integers = -np.max([terms[index] for terms in self._axes[index]], axis=0)
+        return found
+
+    @cached_property
+    def _axes(self) -> list[list[list[_Integers]]]:
+        """Return for each quantile the terms of faces of it alone."""
+        weights = faces(self.at, adjacency=self.moves)
+        return [
+            [
+                terms
+                for w, terms in zip(weights, self._terms, strict=True)
+                if not any(x for k, x in enumerate(w) if k != i)
+            ]
+            for i in range(len(self.at))
+        ]
+
+    @cached_property
+    def _terms(self) -> list[list[_Integers]]:
+        """Return wᵢ⁺·Aᵢ − wᵢ⁻·Bᵢ for each face, quantile and candidate."""
+        parts = parts_of_row(self.at, moves=self.moves)
+        rows = sum(self.counts)
+        counts = np.array(self.counts, dtype=np.int64 if rows * parts * parts < _SMALL else object)
+        up_to = np.cumsum(counts)
+
+        def term(w: Fraction, q: Fraction) -> _Integers:
+            ranks = up_to - counts if w > 0 else up_to
+            return int(w * parts) * ranks - int(w * q * parts) * rows
+
+        return [
+            [term(w, q) for w, q in zip(face, self.at, strict=True)]
+            for face in faces(self.at, adjacency=self.moves)
+        ]
