@@ -2,6 +2,7 @@
 
 import typer
 
+from confide.cli.synth.evaluate import evaluate_synth
 from confide.cli.synth.plan import plan_synth
 from confide.cli.synth.run import run_synth
 from confide.cli.synth.start import start_synth
@@ -13,3 +14,4 @@ synth = typer.Typer(
 synth.command("start")(start_synth)
 synth.command("plan")(plan_synth)
 synth.command("run")(run_synth)
+synth.command("evaluate")(evaluate_synth)

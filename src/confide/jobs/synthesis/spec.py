@@ -35,6 +35,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
@@ -105,6 +106,7 @@ class Synthesis:
         epsilon: The whole charge, in pure DP; 0 where ρ is named.
         never: Levels that no row has together.
         order: Numbers or dates of which one is never above the other.
+        accept: What the table is accepted by, agreed on beforehand; it moves nothing that is drawn.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -118,6 +120,7 @@ class Synthesis:
     epsilon: Fraction = Fraction(0)
     never: tuple[Never, ...] = ()
     order: tuple[NotAfter, ...] = ()
+    accept: Criteria | None = None
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -142,6 +145,8 @@ class Synthesis:
                     raise ContractError(f"No column of the table is called {name!r}.")
         if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
             raise ContractError("Expected 2 to 4 different columns together.")
+        if self.accept is not None:
+            self.accept.require_known(names)
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:
