@@ -3,6 +3,7 @@
 import typer
 
 from confide.cli.synth.evaluate import evaluate_synth
+from confide.cli.synth.examine import examine_synth
 from confide.cli.synth.plan import plan_synth
 from confide.cli.synth.run import run_synth
 from confide.cli.synth.start import start_synth
@@ -15,3 +16,4 @@ synth.command("start")(start_synth)
 synth.command("plan")(plan_synth)
 synth.command("run")(run_synth)
 synth.command("evaluate")(evaluate_synth)
+synth.command("examine")(examine_synth)

@@ -27,7 +27,7 @@ from confide.tables.schema import Dataset
 
 CHECK_FILE = "check.json"
 _FORMAT = "confide-synthesis-check-1"
-SCORE_BINS = 20
+_SCORE_BINS = 20
 _RIDGE = 1.0
 _STEPS = 30
 
@@ -99,7 +99,7 @@ class LearnedScore:
         used = table[table[:, outcome] < known_levels(spec, outcome, dataset=dataset)]
         design = _design(used, places=places, sizes=tuple(sizes[v] for v in places))
         weights = _ridge(design, (used[:, outcome] == criterion.level).astype(np.float64))
-        parts = np.linspace(0, 1, SCORE_BINS + 1)[1:-1]
+        parts = np.linspace(0, 1, _SCORE_BINS + 1)[1:-1]
         made = cls(
             places=places,
             sizes=tuple(sizes[v] for v in places),
@@ -120,7 +120,7 @@ class LearnedScore:
         return score
 
     def bins(self, levels: Ints) -> Ints:
-        """Return the bin of the score of each row, from 0 to :data:`SCORE_BINS` − 1."""
+        """Return the bin of the score of each row, from 0 to 19."""
         found = np.searchsorted(self.edges, self.of(levels), side="right")
         return np.asarray(found, dtype=np.int64)
 
@@ -138,7 +138,7 @@ def prediction_table(
     kept = levels[levels[:, outcome] < known_levels(spec, outcome, dataset=dataset)]
     has = (kept[:, outcome] == criterion.level).astype(np.int64)
     pair = np.column_stack([score.bins(kept), has])
-    return exact_table(pair, (0, 1), sizes=(SCORE_BINS, 2))
+    return exact_table(pair, (0, 1), sizes=(_SCORE_BINS, 2))
 
 
 class CheckRunner:
