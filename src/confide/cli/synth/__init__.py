@@ -4,6 +4,7 @@ import typer
 
 from confide.cli.synth.evaluate import evaluate_synth
 from confide.cli.synth.examine import examine_synth
+from confide.cli.synth.memorisation import show_memorised
 from confide.cli.synth.plan import plan_synth
 from confide.cli.synth.run import run_synth
 from confide.cli.synth.start import start_synth
@@ -17,3 +18,4 @@ synth.command("plan")(plan_synth)
 synth.command("run")(run_synth)
 synth.command("evaluate")(evaluate_synth)
 synth.command("examine")(examine_synth)
+synth.command("memorisation")(show_memorised)
