@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from confide import errors, learning
     from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.pate.job import Pate
+    from confide.jobs.synthesis.acceptance.check import SynthesisCheck
     from confide.jobs.synthesis.analyses import (
         AnalysisOf,
         LogisticIn,
@@ -85,6 +86,7 @@ _WHERE = {
     "ShareIn": ("confide.jobs.synthesis.analyses", "ShareIn"),
     "SurvivalIn": ("confide.jobs.synthesis.analyses", "SurvivalIn"),
     "Synthesis": ("confide.jobs.synthesis.spec", "Synthesis"),
+    "SynthesisCheck": ("confide.jobs.synthesis.acceptance.check", "SynthesisCheck"),
     "combine": ("confide.service.synthesis.combining", "combine"),
     "Counted": ("confide.plans.contribution", "Counted"),
     "PerPatient": ("confide.plans.contribution", "PerPatient"),
@@ -157,6 +159,7 @@ __all__ = [
     "Survival",
     "SurvivalIn",
     "Synthesis",
+    "SynthesisCheck",
     "TableOne",
     "TopCategory",
     "TopFeatures",

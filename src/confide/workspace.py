@@ -39,6 +39,7 @@ from confide.service.spent import spent_on
 if TYPE_CHECKING:
     from confide.files.synth.synth import DeclaredSynthesis
     from confide.report.rehearsed import Rehearsal
+    from confide.service.synthesis.evaluate import SynthesisEvaluation
     from confide.service.synthesis.plan import SynthesisPreview
     from confide.service.synthesis.run import SyntheticRelease
 
@@ -224,6 +225,30 @@ class Workspace:
         from confide.service.synthesis.run import synthesise
 
         return synthesise(self.site, asked, request=request, progress=progress)
+
+    @sealing
+    def evaluate(
+        self,
+        asked: "DeclaredSynthesis",
+        *,
+        request: str | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> "SynthesisEvaluation":
+        """Check a synthesis that was run against its criteria; charges their declared share once.
+
+        Args:
+            asked: What :meth:`synthesis` returned, with ``accept``.
+            request: Key under which the synthesis was run.
+            progress: Told the name of each stage.
+
+        Raises:
+            PolicyError: If a cap would be passed; nothing is charged.
+            ContractError: If it was not run, or has no criteria.
+            ReleaseFailedError: If anything fails after it was charged; the charge stays.
+        """
+        from confide.service.synthesis.evaluate import evaluated_synthesis
+
+        return evaluated_synthesis(self.site, asked, request=request, progress=progress)
 
     def same_consent(self) -> Callable[[], None]:
         """Return what refuses once others withdrew consent than those the engine leaves out."""

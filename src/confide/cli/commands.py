@@ -35,7 +35,8 @@ EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
     "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
     "8 outage (no ledger, a full disk, a run over sites that ended): run the same again. "
-    "Only `run`, `synth run`, `federate serve-site` and `demo` spend privacy budget."
+    "Only `run`, `synth run`, `synth evaluate`, `federate serve-site` and `demo` spend privacy "
+    "budget."
 )
 
 app = typer.Typer(

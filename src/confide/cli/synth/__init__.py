@@ -2,6 +2,9 @@
 
 import typer
 
+from confide.cli.synth.evaluate import evaluate_synth
+from confide.cli.synth.examine import examine_synth
+from confide.cli.synth.memorisation import show_memorised
 from confide.cli.synth.plan import plan_synth
 from confide.cli.synth.run import run_synth
 from confide.cli.synth.start import start_synth
@@ -13,3 +16,6 @@ synth = typer.Typer(
 synth.command("start")(start_synth)
 synth.command("plan")(plan_synth)
 synth.command("run")(run_synth)
+synth.command("evaluate")(evaluate_synth)
+synth.command("examine")(examine_synth)
+synth.command("memorisation")(show_memorised)

@@ -8,7 +8,7 @@ import typer
 from confide.cli.output import Json, Output, Quiet, say, table
 
 if TYPE_CHECKING:
-    from confide.service.synthesis.plan import SynthesisPreview
+    from confide.service.synthesis.plan import PlannedCheck, SynthesisPreview
 
 OVER_CAP = 5
 
@@ -72,7 +72,21 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
         "measured. What the model leaves out comes on top."
     )
     say(f"{seen.tables} tables carry the uncertainty of noise and sampling; they cost nothing.")
+    if seen.check is not None:
+        _show_check(seen.check)
     show_caps_of_all(seen.caps, epsilon_delta=seen.epsilon_delta)
     say(f"All together: {seen.loss.text}.", style="bold")
     for sentence in seen.loss.odds:
         say(f"  {sentence}")
+
+
+def _show_check(check: "PlannedCheck") -> None:
+    drawn = [
+        (each.name, each.mechanism, "–" if each.off is None else f"{each.off:.1f}")
+        for each in check.noise
+    ]
+    head = ("criterion", "noise", "off by, rows")
+    table(head, drawn, title="Check of the criteria, by confide synth evaluate", right=(2,))
+    if check.error_of_pairs is not None:
+        say(f"The mean error of pairs will be known within ± {check.error_of_pairs:.3f}.")
+    say(f"The check costs {check.loss.text}, beside the synthesis; caps below count both.")

@@ -3,6 +3,7 @@
 See docs/reference/synth.md; the JSON Schema is generated from the models here.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,25 +16,20 @@ from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.synth.accept import SynthAccept, read_criteria
 from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
 from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins
+from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.tables.bound_contributions import RowBound
-from confide.tables.expression import (
-    BinOf,
-    ColumnOf,
-    DaysOf,
-    Expression,
-    OrMissing,
-    ValueOf,
-)
+from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing, ValueOf
 from confide.tables.per_patient import PerPatientValue
 from confide.tables.records import Records
 from confide.tables.relation import Relation, domain, resolve
@@ -105,6 +101,7 @@ class SynthFile(Section):
     tables: Counting = 20
     bins_share: Level = Fraction(1, 10)
     spend: SynthSpend
+    accept: SynthAccept | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +115,7 @@ class DeclaredSynthesis:
         declared: The data set.
         file: Name of synth.yaml.
         values: Per-patient values that the job asks for beside those of the data set.
+        check: What checking its criteria costs, in the measure of the plan; 0 for nothing.
     """
 
     study: Study
@@ -126,6 +124,7 @@ class DeclaredSynthesis:
     declared: DeclaredDataset
     file: str
     values: tuple[PerPatientValue, ...] = ()
+    check: Fraction = Fraction(0)
 
     def asked_of(self, dataset: Dataset) -> Dataset:
         """Return the public facts of a data set with the per-patient values that the job asks."""
@@ -155,14 +154,18 @@ def read_synth(
         if declared is None:
             here = source if isinstance(source, Path) else Path(name)
             declared = read_dataset(beside(file.dataset, of=here))
+        amount = _amount(file.spend, declared=declared)
+        share = file.accept.share if file.accept else None
+        check = Fraction(math.floor((share or 0) * amount * NANO), NANO)
         events = _events(file, declared=declared)
         return DeclaredSynthesis(
             study=Study(**file.synthesis.model_dump()),
-            job=_job(file, declared=declared, events=events),
+            job=_job(file, declared=declared, events=events, amount=amount - check),
             tables=_tables(file.tables),
             declared=declared,
             file=name,
             values=tuple(events.values),
+            check=check,
         )
 
 
@@ -184,7 +187,9 @@ def _tables(many: int) -> int:
     return many
 
 
-def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> Synthesis:
+def _job(
+    file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents, amount: Fraction
+) -> Synthesis:
     dataset = declared.dataset
     table = file.table or (dataset.tables[0].name if len(dataset.tables) == 1 else "")
     if not table and file.events:
@@ -236,7 +241,24 @@ def _job(file: SynthFile, *, declared: DeclaredDataset, events: ReadEvents) -> S
         adaptive=_rounds(len(names)) if file.method == "aim" else 0,
         bins_share=file.bins_share if charged else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
-        **_amount(file.spend, declared=declared),
+        accept=_accepted(file.accept, of=by_name, dataset=dataset) if file.accept else None,
+        **{measure_word(dataset): amount},
+    )
+
+
+def measure_word(dataset: Dataset) -> str:
+    """Return in what jobs of a data set are planned: "epsilon" or "rho"."""
+    return "epsilon" if dataset.measure is Measure.PURE else "rho"
+
+
+def _accepted(section: SynthAccept, *, of: Mapping[str, Expression], dataset: Dataset) -> Criteria:
+    return read_criteria(
+        section,
+        levels=lambda name, said: _levels(
+            name, said, of=_known(name, of=of), dataset=dataset, rule="accept"
+        ),
+        never=lambda rule: _never(rule, of=of, dataset=dataset),
+        order=lambda pair: _not_after(pair, of=of),
     )
 
 
@@ -286,8 +308,8 @@ def _even(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:
     return tuple(lower + (upper - lower) * i // bins for i in range(bins + 1))
 
 
-def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> dict[str, Fraction]:
-    """Return ρ or ε of the job, in the measure in which it is planned."""
+def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> Fraction:
+    """Return ρ or ε of all, in the measure in which it is planned."""
     dataset = declared.dataset
     given = [each for each in (spend.epsilon, spend.rho, spend.share) if each is not None]
     if len(given) != 1:
@@ -299,8 +321,7 @@ def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> dict[str, Fracti
     else:
         section = AmountSection(epsilon=spend.epsilon, rho=spend.rho)
         nano = amount_nano(section, dataset=dataset, place="spend")
-    key = "epsilon" if dataset.measure is Measure.PURE else "rho"
-    return {key: Fraction(nano, NANO)}
+    return Fraction(nano, NANO)
 
 
 def _share_of_cap(share: Fraction, *, declared: DeclaredDataset) -> int:
@@ -329,14 +350,16 @@ def _known(name: str, *, of: Mapping[str, Expression]) -> Expression:
     return of[name]
 
 
-def _levels(name: str, said: Any, *, of: Expression, dataset: Dataset) -> tuple[int, ...]:
+def _levels(
+    name: str, said: Any, *, of: Expression, dataset: Dataset, rule: str = "never"
+) -> tuple[int, ...]:
     """Return levels that a rule names: labels, or the bins that lie wholly within a range."""
     within = domain(of, dataset=dataset)
     if isinstance(said, Mapping):
         ends = level_ends(of, dataset=dataset)
         if ends is None or not said or set(said) - {"from", "to"}:
             raise ContractError(
-                f"never: {name}: expected labels, or from and to of a number or date."
+                f"{rule}: {name}: expected labels, or from and to of a number or date."
             )
         inside = domain(innermost(of), dataset=dataset)
         low = canonical(name, said["from"], inside) if "from" in said else inside.lower
@@ -346,7 +369,7 @@ def _levels(name: str, said: Any, *, of: Expression, dataset: Dataset) -> tuple[
         )
         if not places:
             raise ContractError(
-                f"never: {name}: no bin lies wholly within this range.",
+                f"{rule}: {name}: no bin lies wholly within this range.",
                 hint="Give the column bins whose edges are the range's.",
             )
         return places

@@ -29,6 +29,7 @@ from confide.noise.mechanism import AddedNoise
 from confide.plans.job import JobPlan
 from confide.rows.records import RecordRows
 from confide.tables.relation import domain
+from confide.tables.schema import Dataset
 
 IN_ROUNDS = "rounds"
 """Name of the part in which pairs are chosen and counted one after another."""
@@ -87,13 +88,7 @@ class Measuring:
 
     def _codes(self, rows: RecordRows) -> Ints:
         """Return levels of rows, from 0; shape (rows, columns)."""
-        columns = rows.reveal_to_job()
-        return np.column_stack(
-            [
-                columns[f"e{place}"] - domain(each, dataset=self._plan.dataset).lower
-                for place, each in enumerate(self._spec.reads.reads)
-            ]
-        )
+        return levels_of(rows, self._spec, dataset=self._plan.dataset)
 
     def _bins(
         self, codes: Ints, known: MeasuredMarginals, *, entropy: Entropy
@@ -196,6 +191,17 @@ class Measuring:
         merged = renamed(codes, known.merging)
         found = _noisy(merged, wanted, sizes=known.sizes, noise=noise, entropy=entropy)
         return replace(known, tables=found)
+
+
+def levels_of(rows: RecordRows, spec: Synthesis, *, dataset: Dataset) -> Ints:
+    """Return levels of rows, from 0; shape (rows, columns)."""
+    columns = rows.reveal_to_job()
+    return np.column_stack(
+        [
+            columns[f"e{place}"] - domain(each, dataset=dataset).lower
+            for place, each in enumerate(spec.reads.reads)
+        ]
+    )
 
 
 def _noisy(

@@ -39,6 +39,7 @@ from typing import ClassVar, Self
 
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.charged_bins import ChargedBins, edges_of_one_width, edges_read, read_in
+from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.event_kind import EventKind, require_in_order
 from confide.jobs.synthesis.learnable import amount_times, require_learnable
 from confide.jobs.synthesis.model.fit import Impossible
@@ -93,6 +94,7 @@ class Synthesis:
         charged: Columns on a grid whose bins are found first.
         bins_share: Of the whole charge, for finding them; 0 where there is nothing to find.
         adaptive: Rounds of AIM (:mod:`.adaptive`) instead of a tree; 0 for a tree.
+        accept: What the table is accepted by, agreed on beforehand; it moves nothing that is drawn.
     """
 
     kind: ClassVar[str] = "synthesis"
@@ -110,6 +112,7 @@ class Synthesis:
     charged: tuple[ChargedBins, ...] = ()
     bins_share: Fraction = Fraction(0)
     adaptive: int = 0
+    accept: Criteria | None = None
 
     def __post_init__(self) -> None:
         amounts = (self.rho, self.epsilon)
@@ -148,6 +151,8 @@ class Synthesis:
         if not 0 <= self.bins_share < 1 or (self.charged and not self.bins_share):
             raise InvalidParameterError("Expected a share of the charge for bins, from 0 to 1.")
         found = [each.column for each in self.charged]
+        if self.accept is not None:
+            self.accept.require_known(self.columns, found=found)
         if len(set(found)) != len(found):
             raise ContractError("Bins of a column are to be found twice.")
         for name in found:

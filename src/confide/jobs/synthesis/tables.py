@@ -138,7 +138,11 @@ def _perturbed(of: Synthetic, *, generator: "Generator") -> MeasuredMarginals:
     for v, counts in enumerate(known.one_ways):
         expected = of.rows * model.marginal((v,))[merging[v]] * shares[v]
         sampled = exact_table(levels, (v,), sizes=full) - expected
-        alone.append(counts + sampled + _noise(counts, known.noise_of_one_ways, generator))
+        alone.append(
+            counts
+            + sampled
+            + fresh_noise(counts, noise=known.noise_of_one_ways, generator=generator)
+        )
     return replace(
         known,
         one_ways=tuple(alone),
@@ -160,12 +164,12 @@ def _moved(
     for each in tables:
         expected = of.rows * of.model.marginal(each.variables)
         sampled = exact_table(sample, each.variables, sizes=of.model.tree.sizes) - expected
-        counts = each.counts + sampled + _noise(each.counts, noise, generator)
+        counts = each.counts + sampled + fresh_noise(each.counts, noise=noise, generator=generator)
         found.append(replace(each, counts=counts))
     return tuple(found)
 
 
-def _noise(counts: Floats, noise: AddedNoise, generator: "Generator") -> Floats:
+def fresh_noise(counts: Floats, *, noise: AddedNoise, generator: "Generator") -> Floats:
     """Return fresh noise of the law of what was added."""
     match noise:
         case DiscreteGaussian(sigma_squared=squared):

@@ -21,7 +21,7 @@ from confide.release.verify.versions import versions, versions_check
 from confide.service.reading.certificate_file import certificate_path, stored_payload
 from confide.service.reading.pinned import pinned_key, pinned_keys
 
-BESIDE = ("report.html", "methods.md", "references.bib", "figures")
+BESIDE = ("report.html", "evaluation.json", "methods.md", "references.bib", "figures")
 """What lies beside a certificate, in words and pictures, and is not covered by it."""
 
 

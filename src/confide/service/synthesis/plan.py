@@ -5,20 +5,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
+from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
+from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
 from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import LAST, Synthesis
+from confide.noise.mechanism import AddedNoise
+from confide.noise.set_selection import SetSelection
 from confide.plans.job import JobPlan, plan_job
 from confide.release.approval import analyst_of
 from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
+from confide.service.dump import OMITTED
 from confide.service.opening import initialise
 from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.site import Site
+from confide.service.synthesis.agreed import NOT_YET, check_of, check_study
 from confide.tables.expression import OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -63,6 +69,22 @@ class PlannedNoise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCheck:
+    """What checking the criteria takes.
+
+    Attributes:
+        loss: What it costs.
+        noise: What is drawn.
+        error_of_pairs: Half of the interval of the mean error of pairs, about; None where that is
+            no criterion.
+    """
+
+    loss: ToldLoss
+    noise: tuple[PlannedNoise, ...]
+    error_of_pairs: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisPreview:
     """What is known of a synthesis before it runs.
 
@@ -88,6 +110,8 @@ class SynthesisPreview:
         released: Whether it was run to its end.
         warnings: What to know before it is run.
         events: Names of the kinds of events of which OMOP tables are written.
+        check: Of its criteria, which is charged when it is evaluated; None where there are none
+            that need the data.  Caps count it beside the synthesis.
     """
 
     study: str
@@ -111,6 +135,7 @@ class SynthesisPreview:
     released: bool
     warnings: tuple[str, ...]
     events: tuple[str, ...] = ()
+    check: Annotated["PlannedCheck | None", OMITTED] = None
 
 
 def declared_synthesis(source: Path | Mapping[str, Any]) -> DeclaredSynthesis:
@@ -153,7 +178,8 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
     begun = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
     done = has_parts(plan, runner=runner, ledger=ledger, analyst=who, request_key=key)
     spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
-    caps = plan_caps(spent, planned=plan, free=begun)
+    checked = _check_plan(declared, site=site)
+    caps = plan_caps(spent, planned=_both(plan, checked), free=begun)
     one, two = foreseen_error(job, dataset=plan.dataset)
     names = job.columns
     return SynthesisPreview(
@@ -178,7 +204,53 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         released=done,
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
         events=tuple(kind.name for kind in job.kinds),
+        check=None if checked is None else _planned_check(checked, declared=declared),
     )
+
+
+def _check_plan(declared: DeclaredSynthesis, *, site: Site) -> JobPlan | None:
+    """Return the priced plan of the check of criteria, of a release that is not there yet."""
+    if not declared.check:
+        return None
+    return plan_of_check(declared, check_of(declared, release=NOT_YET), site=site)
+
+
+def plan_of_check(declared: DeclaredSynthesis, check: SynthesisCheck, *, site: Site) -> JobPlan:
+    """Return the priced plan of a check of a synthesis' criteria."""
+    dataset = declared.asked_of(site.declared.dataset)
+    return plan_job(check, study=check_study(declared), dataset=dataset)
+
+
+def _both(plan: JobPlan, checked: JobPlan | None) -> JobPlan:
+    """Return what the synthesis and its check take together, for caps."""
+    if checked is None:
+        return plan
+    events = (*plan.events, *checked.events)
+    return replace(plan, events=events, nano=plan.nano + checked.nano)
+
+
+def _planned_check(plan: JobPlan, *, declared: DeclaredSynthesis) -> PlannedCheck:
+    check = check_of(declared, release=NOT_YET)
+    off = None
+    if check.criteria.pairs:
+        noise = check.noise(PAIRS, adjacency=plan.adjacency)
+        off = noise.half_width(CONFIDENCE) / (2 * check.pairs * declared.job.rows)
+    drawn = tuple(
+        PlannedNoise(
+            name=event.name,
+            uses=event.count,
+            mechanism=_told_noise(event.noise),
+            off=event.noise.mean_absolute(),
+            because=event.because,
+        )
+        for event in plan.events
+        if not isinstance(event.noise, SetSelection)
+    )
+    return PlannedCheck(loss=told_loss(plan), noise=drawn, error_of_pairs=off)
+
+
+def _told_noise(noise: AddedNoise) -> str:
+    return f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
 
 
 def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
@@ -210,8 +282,6 @@ def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
 
 def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
     """Return the noise of each part; of the last tables that of each of as many as there may be."""
-    from confide.noise.set_selection import SetSelection
-
     found = []
     for event in plan.events:
         noise, off, uses = event.noise, None, event.count
@@ -222,7 +292,7 @@ def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
             told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
         else:
             off = noise.mean_absolute()
-            told = f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
+            told = _told_noise(noise)
         found.append(
             PlannedNoise(name=event.name, uses=uses, mechanism=told, off=off, because=event.because)
         )

@@ -176,7 +176,8 @@ def run_synthesis(
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
         parts = len(stages_of(declared.job))
-        require_room(out, plan=plan, request=_named(plan, site=site, request=request, part=parts))
+        named = name_of_last_part(plan, site=site, request=request, parts=parts)
+        require_room(out, plan=plan, request=named)
         before = site.ledger.head().number
         release = released_synthesis(site, declared, plan=plan, request=request, progress=progress)
         entry = int(release.certificate["accounting"]["entry"])
@@ -214,9 +215,9 @@ def run_synthesis(
     )
 
 
-def _named(plan: JobPlan, *, site: Site, request: str | None, part: int) -> str | None:
+def name_of_last_part(plan: JobPlan, *, site: Site, request: str | None, parts: int) -> str | None:
     """Return what certificates of a job in parts call its request: that of its last part."""
     key = request or key_of_plan(plan)
     who = analyst_of(site.ledger, plan, request=request)
     opened = site.ledger.known(plan.digest(), analyst=who, request_key=key)
-    return request if opened is None else part_key(opened.number, part=part)
+    return request if opened is None else part_key(opened.number, part=parts)

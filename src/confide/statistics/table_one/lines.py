@@ -211,7 +211,7 @@ class MeasuredLine:
     ) -> Measurable | MomentAggregate | RankedTogether:
         """Return what is measured."""
         if self.way is LineVector.VALUES:
-            if not isinstance(self.of, ColumnOf | ValueOf):
+            if not isinstance(self.of, ColumnOf | ValueOf | DaysOf):
                 raise ContractError(f"Variable {self.variable!r} is no number of a table.")
             return RankedTogether(
                 relation=relation,

@@ -35,7 +35,7 @@ from confide.tables.aggregates.ranked.ranked_value import (
 from confide.tables.aggregates.told import Telling
 from confide.tables.aggregates.value import Ones, Step
 from confide.tables.bound_contributions import ContributionBounds, rows_per_unit
-from confide.tables.expression import BinOf, ColumnOf, Expression, ValueOf
+from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, ValueOf
 from confide.tables.relation import Relation, domain
 from confide.tables.schema import Dataset
 
@@ -59,7 +59,7 @@ class RankedTogether:
     """
 
     relation: Relation
-    of: "ColumnOf | ValueOf"
+    of: "ColumnOf | ValueOf | DaysOf"
     lower: int
     upper: int
     steps: int

@@ -1,0 +1,1 @@
+"""Acceptance of a synthetic table: criteria agreed beforehand, checked under privacy."""

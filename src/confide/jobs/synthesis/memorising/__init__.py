@@ -1,0 +1,1 @@
+"""Demonstration, on made-up patients, of what a generator without noise gives away."""
