@@ -92,6 +92,7 @@ class Consistent:
                 self._variances**2 * kurtoses,
             )
         )
+        self._asked = tuple(constraints)
         self._constraints = np.zeros((len(constraints), len(self._blocks)))
         for row, constraint in zip(self._constraints, constraints, strict=True):
             row[list(constraint)] = list(constraint.values())
@@ -106,9 +107,23 @@ class Consistent:
         self._inverse = np.array(inverse(gram)).reshape(len(constraints), len(constraints))
 
     def values(self, noisy: Sequence[Sequence[float]]) -> list[list[float]]:
-        """Return the least-squares values; one list a block."""
-        shifts = self._variances * self._shifts(np.array([math.fsum(values) for values in noisy]))
-        return [[v - s for v in values] for values, s in zip(noisy, shifts.tolist(), strict=True)]
+        """Return the least-squares values; one list a block.
+
+        Many are halves of whole numbers: they are computed in one order on every machine, so that
+        what is rounded of them is the same on all.
+        """
+        sums = [math.fsum(values) for values in noisy]
+        off = [sum(k * sums[place] for place, k in each.items()) for each in self._asked]
+        multipliers = [
+            math.fsum(a * b for a, b in zip(row, off, strict=True))
+            for row in self._inverse.tolist()
+        ]
+        shifts = [0.0] * len(sums)
+        for each, multiplier in zip(self._asked, multipliers, strict=True):
+            for place, factor in each.items():
+                shifts[place] += factor * multiplier
+        of = [v * shift for v, shift in zip(self._variances.tolist(), shifts, strict=True)]
+        return [[v - s for v in values] for values, s in zip(noisy, of, strict=True)]
 
     def component(self, weights: Weights) -> Component:
         """Return the error of a weighted sum of the least-squares values."""
