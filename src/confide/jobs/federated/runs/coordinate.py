@@ -157,7 +157,7 @@ class Coordinator:
             federation=self.federation,
             seconds=self.seconds,
             pause=self.pause,
-            gone=self._gone,
+            gone=lambda: {*self._gone(), *self._left_out(told)},
             progress=progress,
         )
         added = tuple(self.federation.sites[place].name for place in found.survivors)
@@ -173,6 +173,11 @@ class Coordinator:
         """Tell the sum that was made last."""
         body = written_sum(told.last, added=told.added)
         self._say(NoticeKind.ANSWERED, body, number=told.sums - 1)
+
+    def _left_out(self, told: _Told) -> tuple[int, ...]:
+        """Return the numbers of sites that are not in the sums so far; none before the first."""
+        places = enumerate(self.federation.sites)
+        return tuple(place for place, site in places if told.sums and site.name not in told.added)
 
     def _gone(self) -> tuple[int, ...]:
         """Return the numbers of sites that said that they will not answer."""
