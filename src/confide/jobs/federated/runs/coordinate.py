@@ -15,7 +15,7 @@ from confide.errors import MessageRefusedError, RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import collect
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import Proposal, sum_terms
+from confide.jobs.federated.runs.proposal import Proposal, software_of, sum_terms
 from confide.jobs.federated.secure_sum.collector import Collector
 from confide.jobs.federated.secure_sum.envelope import Leg
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
@@ -39,6 +39,7 @@ def propose(plan: Plan, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal
         digest=plan.digest(),
         at=now,
         until=now + open_for,
+        software=software_of(plan),
     )
 
 
