@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from confide.errors import ContractError, ReleaseFailedError, RoundAbortedError
+from confide.jobs.federated.carriers.by_folder import collect
+from confide.jobs.federated.runs import coordinate
 from confide.jobs.federated.runs.notices import NoticeKind
 from confide.jobs.federated.runs.proposal import sum_terms
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -327,6 +329,25 @@ def test_a_site_that_is_missing_from_the_first_sum_is_missed_by_nobody(tmp_path)
     )
     assert made.added == ("site-0", "site-1", "site-3")
     assert [isinstance(each, bytes) for each in ended] == [True, True, False, True]
+
+
+def test_a_site_that_was_killed_in_the_first_sum_is_waited_for_in_that_one_alone(
+    tmp_path, monkeypatch
+):
+    sites, waited = ModelSites(tmp_path, study=study_of(ROUNDS), count=60, sites=4, drops=1), []
+    sites.says_that_it_ended = lambda *_, **__: None  # who is killed says nothing
+
+    def collected(collector, *, gone, **how):
+        waited.append(set(range(4)) - set(gone()))
+        return collect(collector, gone=lambda: {2}, **how)  # as if the time for site-2 were up
+
+    monkeypatch.setattr(coordinate, "collect", collected)
+    made, _ = sites.by_folder(
+        lambda begun: begun().bring_about(sites.plan, progress=lambda _: None),
+        among=lambda place, each: Dies(each, after=0) if place == 2 else each,
+    )
+    assert made.added == ("site-0", "site-1", "site-3")
+    assert waited == [{0, 1, 2, 3}, *[{0, 1, 3}] * 6]
 
 
 def test_a_coordinator_that_changes_an_earlier_sum_with_the_last_one_is_not_believed(tmp_path):

@@ -26,7 +26,7 @@ from confide.service.federation.serve import own_plan
 from confide.service.federation.status import status
 from confide.service.opening import open_site, open_study
 from confide.service.releasing.release import release
-from federated_sites import COUNT, Sites, changed, smaller
+from federated_sites import COUNT, DATASET, Sites, changed, smaller
 
 
 @pytest.fixture
@@ -69,6 +69,35 @@ def test_a_site_with_another_plan_refuses_and_names_what_differs(file, old, new,
     assert part in str(made.hub)
     assert isinstance(made.site_0, RoundAbortedError)
     assert untouched(sites)
+
+
+MODEL = """\
+study: {id: risk, title: Risk, purpose: test}
+spend: {at-most: {epsilon: 2}}
+statistics:
+  - {id: risk, kind: logistic-regression, table: patients, of: {status: [dead]},
+     covariates: [age, sex], method: rounds}
+"""
+
+
+def test_a_site_of_another_version_refuses_a_model_before_anybody_is_charged(tmp_path, monkeypatch):
+    monkeypatch.setattr(coordinate, "software_of", lambda _: "0" * 64)
+    dataset = DATASET.replace("tables:\n", "population-at-most: 1000\ntables:\n", 1)
+    sites = Sites(tmp_path, study=MODEL, dataset=dataset)
+    made = sites.together(seconds=20)
+    assert [type(each) for each in (made.site_0, made.site_1, made.site_2)] == [ContractError] * 3
+    assert "another version of Confide" in str(made.site_1)
+    assert "site-1 refused" in str(made.hub)
+    assert untouched(sites)
+
+
+def test_one_sum_may_be_of_sites_of_several_versions(sites):
+    assert (
+        "software"
+        not in coordinate.propose(
+            sites.plan(), now=dt.datetime.now(dt.UTC), open_for=dt.timedelta(days=1)
+        ).body()
+    )
 
 
 def test_nobody_takes_part_under_another_digest_than_was_approved(sites):

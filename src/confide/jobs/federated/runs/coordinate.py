@@ -15,7 +15,7 @@ from confide.errors import MessageRefusedError, RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import collect
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import Proposal, sum_terms
+from confide.jobs.federated.runs.proposal import Proposal, software_of, sum_terms
 from confide.jobs.federated.secure_sum.collector import Collector
 from confide.jobs.federated.secure_sum.envelope import Leg
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
@@ -39,6 +39,7 @@ def propose(plan: Plan, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal
         digest=plan.digest(),
         at=now,
         until=now + open_for,
+        software=software_of(plan),
     )
 
 
@@ -157,7 +158,7 @@ class Coordinator:
             federation=self.federation,
             seconds=self.seconds,
             pause=self.pause,
-            gone=self._gone,
+            gone=lambda: {*self._gone(), *self._left_out(told)},
             progress=progress,
         )
         added = tuple(self.federation.sites[place].name for place in found.survivors)
@@ -173,6 +174,11 @@ class Coordinator:
         """Tell the sum that was made last."""
         body = written_sum(told.last, added=told.added)
         self._say(NoticeKind.ANSWERED, body, number=told.sums - 1)
+
+    def _left_out(self, told: _Told) -> tuple[int, ...]:
+        """Return the numbers of sites that are not in the sums so far; none before the first."""
+        places = enumerate(self.federation.sites)
+        return tuple(place for place, site in places if told.sums and site.name not in told.added)
 
     def _gone(self) -> tuple[int, ...]:
         """Return the numbers of sites that said that they will not answer."""

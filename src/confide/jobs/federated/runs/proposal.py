@@ -21,6 +21,7 @@ from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
 from confide.plans.pricing.over_sites import largest_number, lengths_of_sums
 from confide.plans.sites.federation import Federation
+from confide.release.certificate.software import software
 
 LARGEST_SKEW = dt.timedelta(minutes=10)
 """By how much clocks of members may differ."""
@@ -46,6 +47,8 @@ class Proposal:
         digest: Of the plan.
         at: When it was proposed.
         until: When nobody may begin to take part any more.
+        software: Digest of the source files that make questions, where sums are asked in turn; ""
+            of one sum.
     """
 
     run: str
@@ -53,6 +56,7 @@ class Proposal:
     digest: str
     at: dt.datetime
     until: dt.datetime
+    software: str = ""
 
     def body(self) -> Json:
         """Return what is signed."""
@@ -61,7 +65,7 @@ class Proposal:
             "digest": self.digest,
             "at": self.at.isoformat(timespec="seconds"),
             "until": self.until.isoformat(timespec="seconds"),
-        }
+        } | ({"software": self.software} if self.software else {})
 
     @classmethod
     def read(cls, body: Json, *, run: str) -> Self:
@@ -73,8 +77,15 @@ class Proposal:
         try:
             at, until = (_moment(body[name]) for name in ("at", "until"))
             plan = dict(body["plan"])
-            return cls(run=run, plan=plan, digest=str(body["digest"]), at=at, until=until)
-        except (ValueError, KeyError, TypeError):
+            return cls(
+                run=run,
+                plan=plan,
+                digest=str(body["digest"]),
+                at=at,
+                until=until,
+                software=str(body.get("software", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise MessageRefusedError("The coordinator's proposal cannot be read.") from None
 
     def require_timely(self, now: dt.datetime) -> None:
@@ -107,6 +118,12 @@ class Proposal:
                 hint="study.yaml, federation.yaml and all of dataset.yaml but source, caps, policy "
                 "and issuer have to be the same at every site.",
             )
+        if self.software != software_of(plan):
+            raise ContractError(
+                "The coordinator proposes sums that are asked in turn, of another version of "
+                "Confide than this site's: what is asked next might differ between sites.",
+                hint="Install the same version everywhere; then: confide federate run --again",
+            )
 
     def _other(self, plan: Plan) -> str:
         mine = plan.to_json()
@@ -115,6 +132,15 @@ class Proposal:
         first = "federation" if "federation" in other else ""  # by which measurements differ too
         told = [first] if first else [name for name in other if name != "measurements"] or other
         return ", ".join(_PARTS.get(name, "unknown parts") for name in told) or "digests"
+
+
+def software_of(plan: Plan) -> str:
+    """Return the digest of the sources that make a plan's questions; "" where it has one sum.
+
+    Each site computes the next question by itself, so sites of two versions may add up answers to
+    two questions.
+    """
+    return software().source_sha256 if len(lengths_of_sums(plan)) > 1 else ""
 
 
 def require_approved(plan: Plan, *, digest: str) -> None:
