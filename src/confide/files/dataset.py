@@ -250,7 +250,7 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
         tables = tuple(map(without_no_concept, tables))
     require_suited(tables, source=source)
     unit = PrivacyUnit(entity=file.protects.unit, id_column=file.protects.id)
-    require_patients(tables, unit=unit)
+    require_patients(tables, unit=unit, source=source)
     policy = governing(file, path=path)
     accounting = file.accounting if policy is None else file.accounting.under(policy)
     selection = accounting.selections

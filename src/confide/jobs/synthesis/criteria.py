@@ -120,7 +120,8 @@ class Criteria:
 
         Raises:
             UnknownNameError: Naming a column that is not there.
-            ContractError: If what is compared with the data would be counted in unknown bins.
+            ContractError: If what is compared with the data would be counted in unknown bins, or a
+                rule names a column whose bins are unknown.
         """
         if found and self.measured:
             raise ContractError(
@@ -131,6 +132,11 @@ class Criteria:
         for name in self._named():
             if name not in columns:
                 raise UnknownNameError("column", name, known=tuple(columns))
+            if name in found:
+                raise ContractError(
+                    f"A criterion names {name!r}, whose bins are not known yet.",
+                    hint="Give it bins, with the edges that the criterion needs.",
+                )
 
     def _named(self) -> Iterator[str]:
         for association in self.associations:

@@ -314,6 +314,8 @@ def test_every_kind_of_source_has_a_twin(kind, tmp_path):
     if kind == "excel":
         dataset = dataset.replace("from: patients.csv", "sheet: {name: one, header: 3}")
         dataset = dataset.replace("from: visits.csv", "sheet: {name: two}")
+    if kind == "fhir":
+        dataset = dataset.replace("id: pid", "id: person")
     if kind == "duckdb":
         dataset = dataset.replace(
             "from: visits.csv", "query: SELECT pid, ward, cost, day FROM raw WHERE ward IS NOT NULL"

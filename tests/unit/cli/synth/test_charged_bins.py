@@ -83,6 +83,10 @@ def test_one_that_was_killed_while_bins_are_found_goes_on_at_no_charge(tmp_path,
             },
             "whose bins are not known yet",
         ),
+        (
+            {"columns": ASKED["columns"], "accept": {"never": [{"age": {"to": "30"}, "sex": "F"}]}},
+            "'age', whose bins are not known yet",
+        ),
     ],
 )
 def test_bins_that_cannot_be_found_are_refused_before_the_charge(tmp_path, asked, told):

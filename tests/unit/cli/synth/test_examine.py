@@ -50,6 +50,29 @@ def test_exact_numbers_are_marked_and_nobody_else_can_read_them(ran, tmp_path):
     assert told["trained"]["from-synthetic"] > 0.7
 
 
+@pytest.mark.parametrize("outside", ["bins", "bounds"])
+def test_what_is_missing_to_the_job_is_missing_here(tmp_path, outside):
+    """With hardly any noise nothing is off, however many patients are in no bin or out of bounds."""
+    columns = {"age": {"bins": [45, 60, 75, 100]}, "sex": {}, "stage": {}}
+    if outside == "bounds":
+        columns["age"] = {"bins": [60, 75, 90]}
+    file = clinic(
+        tmp_path, missing="level", columns=columns, spend={"epsilon": "300"}, lifetime="300"
+    )
+    if outside == "bounds":
+        dataset = json.loads((tmp_path / "dataset.yaml").read_text())
+        dataset["tables"]["people"]["columns"]["age"] |= {
+            "lower": 60,
+            "upper": 90,
+            "outside": "drop",
+        }
+        (tmp_path / "dataset.yaml").write_text(json.dumps(dataset))
+    assert confide("synth", "run", file, "--out", tmp_path / "out").code == 0
+    found, _ = examined(tmp_path, tmp_path / "own", "--json")
+    assert found.json["left-out"] == 0
+    assert found.json["marginals"][0]["largest"] < 0.02  # of pairs the model may be off
+
+
 def test_without_a_holdout_rows_are_left_out_in_turn(ran, tmp_path):
     found, _ = examined(ran, tmp_path / "own", "--json", "--outcome", "sex", "--level", "M")
     assert found.code == 0

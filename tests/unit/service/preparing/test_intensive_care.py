@@ -149,6 +149,57 @@ def test_a_stay_is_no_patient(name, tmp_path):
     package.open(path).close()
 
 
+QUERIES = (
+    "SELECT stay_id AS subject_id, los FROM raw",
+    "SELECT r.Stay_ID AS SUBJECT_ID, r.los AS los FROM raw AS r",
+    "SELECT 'stay ' || (s.stay_id) AS subject_id, los FROM raw",
+    "SELECT doc ->> '$.encounter.reference' AS subject_id, los FROM raw",
+)
+OF_A_FILE = """\
+dataset: {id: icu, lineage: icu, snapshot: "1"}
+source: {kind: duckdb, path: icu.duckdb}
+protects: {unit: patient, id: subject_id, adjacency: add-remove}
+accounting: {measure: pure}
+caps: {lifetime: {epsilon: 4}}
+tables:
+  stays: {query: "...", columns: {los: {kind: number, unit: d, lower: 0, upper: 10}}}
+"""
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_stay_is_no_patient_under_another_name(query, tmp_path):
+    path = tmp_path / "dataset.yaml"
+    path.write_text(OF_A_FILE.replace("...", query))
+    with pytest.raises(ContractError, match=r"query: .* identifies a stay"):
+        package.open(path)
+    path.write_text(OF_A_FILE.replace("...", query).replace("unit: patient", "unit: event"))
+    package.open(path).close()
+    fine = "SELECT subject_id, stay_id AS stay, los FROM raw WHERE stay_id <> ''"
+    path.write_text(OF_A_FILE.replace("...", fine))
+    package.open(path).close()
+
+
+def test_a_stay_is_no_second_person_either(tmp_path):
+    text = OF_A_FILE.replace('query: "..."', "other-id: hadm_id")
+    path = tmp_path / "dataset.yaml"
+    path.write_text(text)
+    with pytest.raises(ContractError, match="other-id: 'hadm_id' identifies a stay"):
+        package.open(path)
+
+
+@pytest.mark.parametrize(("kind", "patient"), [("fhir", "person"), ('meds, version: "0.4"', "subject_id")])  # fmt: skip
+def test_where_a_standard_names_the_patient_no_other_id_is_one(kind, patient, tmp_path):
+    text = OF_A_FILE.replace("kind: duckdb, path: icu.duckdb", f"kind: {kind}, path: rows")
+    text = text.replace('query: "..."', "from: data")
+    path = tmp_path / "dataset.yaml"
+    for name in ("id", "encounter", "code"):
+        path.write_text(text.replace("id: subject_id", f"id: {name}"))
+        with pytest.raises(ContractError, match="identifies no patient"):
+            package.open(path)
+    path.write_text(text.replace("id: subject_id", f"id: {patient}"))
+    package.open(path).close()
+
+
 def test_results_of_eicu_are_declared_where_they_can_name_the_patient(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     write_eicu(tmp_path / "rows")

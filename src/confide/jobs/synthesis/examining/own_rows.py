@@ -16,9 +16,9 @@ from confide.arrays import Ints
 from confide.errors import ContractError, UnknownNameError
 from confide.jobs.synthesis.spec import Synthesis
 from confide.public_csv import csv_lines
-from confide.tables.expression import BinOf, Expression, OrMissing
-from confide.tables.relation import domain
-from confide.tables.schema import Dataset, Domain, Kind
+from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing
+from confide.tables.relation import column_of, domain
+from confide.tables.schema import Dataset, Domain, Kind, Outside
 
 FEWEST_ROWS = 20
 _NOTHING = ("", "NA")
@@ -77,18 +77,25 @@ def read_own_rows(path: Path, *, spec: Synthesis, dataset: Dataset) -> OwnRows:
 
 
 def _levels(cells: Sequence[str], *, of: Expression, dataset: Dataset) -> Ints:
-    """Return the level of each cell, and :data:`_OUT` where there is none."""
+    """Return the level of each cell, and :data:`_OUT` where there is none.
+
+    A number or date in none of the bins, or outside of bounds that drop it, is missing, as it is to
+    the job.
+    """
     missing, inner = _OUT, of
     if isinstance(of, OrMissing):
         inner, missing = of.of, domain(of.of, dataset=dataset).size()
-    inside = domain(inner.of if isinstance(inner, BinOf) else inner, dataset=dataset)
+    read = inner.of if isinstance(inner, BinOf) else inner
+    inside, drops = domain(read, dataset=dataset), _drops(read, dataset=dataset)
     known = {cell: _canonical(cell, of=inside) for cell in set(cells)}
     whole = {
         cell: missing
         if cell in _NOTHING and cell not in inside.keys
         else _OUT
         if value is None
-        else _placed(value, of=inner, within=inside)
+        else missing
+        if drops and not inside.lower <= value <= inside.upper
+        else _placed(value, of=inner, within=inside, missing=missing)
         for cell, value in known.items()
     }
     return np.array([whole[cell] for cell in cells], dtype=np.int64)
@@ -106,11 +113,23 @@ def _canonical(cell: str, *, of: Domain) -> int | None:
         return None
 
 
-def _placed(value: int, *, of: Expression, within: Domain) -> int:
+def _drops(of: Expression, *, dataset: Dataset) -> bool:
+    """Return whether a value outside of its bounds is none, as every date is."""
+    match of:
+        case ColumnOf():
+            column = column_of(of, dataset)
+            return column.kind is Kind.DATE or column.outside is Outside.DROP
+        case DaysOf(inside=inside):
+            return inside
+        case _:
+            return False
+
+
+def _placed(value: int, *, of: Expression, within: Domain, missing: int) -> int:
     if not isinstance(of, BinOf):
         return min(max(value, within.lower), within.upper) - within.lower
     edges = of.edges
     clipped = min(max(value, within.lower), within.upper)
     if not edges[0] <= clipped <= edges[-1]:
-        return _OUT
+        return missing
     return min(int(np.searchsorted(edges, clipped, side="right")) - 1, len(edges) - 2)
