@@ -9,9 +9,16 @@ side.  The utility of values v₁ ≤ … ≤ v_m is
 that is, how many rows may come or go at least before other values are the quantiles; or, where
 others are, −(how many have to, at least, until these are).  It is kept in whole parts of a row.
 
-*Lemma: one row moves u by 1 at most.*  Each term does, so their largest one does.  A row in gap j
-moves all Aᵢ and Bᵢ by that of d_j.  A row at vᵢ moves Aᵢ by −qᵢ and Bᵢ by 1 − qᵢ: a term that takes
-Aᵢ moves by w·d for the row above vᵢ, one that takes Bᵢ by that for the row up to it, both ≤ 1.  ∎
+*Lemma: one row moves u by 1 at most.*  Terms do, so their largest one does.  A row in gap j moves
+all Aᵢ and Bᵢ by that of d_j.  A row at vᵢ moves Aᵢ by −qᵢ and Bᵢ by 1 − qᵢ: a term that takes Aᵢ
+moves by w·d for the row above vᵢ, one that takes Bᵢ by that for the row up to it, both ≤ 1.
+*Equal values:* where wᵢ = −a < 0 < b = w_k for vᵢ = v_k, i < k, and none but 0 between, a row there
+may move the term by more, but others are as large.  Let t = min(a, b), δ = q_k − qᵢ; add t to wᵢ
+and −t to w_k.  The term rises by t·(rows at vᵢ + δN); w·d_j rises by tδ for j ≤ i and j > k, to
+1 + tδ at most, and falls by t(1 − δ) for other j, where it was w·d_i + a ≥ −1 + t.  As no term
+exceeds N, dividing by 1 + tδ leaves it as large, of a w within bounds (where rows are replaced
+w·d_j − w·d_l is within them undivided).  So where u < 0 faces without such pairs have the largest
+term; else axes have, as corners have Σ|wᵢ|/cᵢ ≥ 1 with cᵢ those of axes.  ∎
 One choice may rise by 1 as another falls, so R = 2 for each row that one privacy unit has.  For
 several groups utilities add up and R is that of all rows of a unit: one choice for all groups.
 
