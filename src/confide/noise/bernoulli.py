@@ -60,7 +60,7 @@ def exponential_times(x: Fraction, *, times: int) -> Probability:
 
     Example:
         >>> exponential_times(Fraction(2), times=3)(8)  # 0.4060 · 256 = 103.9
-        (103, 104)
+        (103, 105)
     """
     return cache(partial(_exp_minus_times, x, times))
 
