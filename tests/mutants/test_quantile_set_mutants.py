@@ -40,10 +40,10 @@ def test_rows_of_a_patient_that_count_once_are_caught():
 
 
 def test_draws_that_no_coin_refuses_are_caught(monkeypatch):
-    """Values in order, each drawn by itself for a third of the charge: another law."""
-    at, counts, draws = (Fraction(1, 3), Fraction(2, 3)), (9, 10, 11, 9, 10), 300
-    choice = QuantileSet(epsilon=Fraction(1, 2), reach=12, at=at, candidates=5)
-    places = [(a, b) for a in range(5) for b in range(a, 5)]
+    """As likely as the best of their boxes could be: another law."""
+    at, counts, draws = (Fraction(1, 3), Fraction(2, 3)), (2,) * 9, 500
+    choice = QuantileSet(epsilon=Fraction(1), reach=12, at=at, candidates=9)
+    places = [(a, b) for a in range(9) for b in range(a, 9)]
 
     def fits() -> bool:
         entropy, found = SeededEntropy(2), dict.fromkeys(places, 0)

@@ -55,6 +55,16 @@ def exponential(x: Fraction) -> Probability:
     return cache(partial(_exp_minus, x))
 
 
+def exponential_times(x: Fraction, *, times: int) -> Probability:
+    """Return times·exp(−x), which has to be at most 1, as a probability known on demand.
+
+    Example:
+        >>> exponential_times(Fraction(2), times=3)(8)  # 0.4060 · 256 = 103.9
+        (103, 105)
+    """
+    return cache(partial(_exp_minus_times, x, times))
+
+
 def one_in_one_plus_exp(x: Fraction) -> Probability:
     """Return 1/(1 + exp(x)), for x ≥ 0, as a probability known on demand.
 
@@ -165,6 +175,12 @@ def digit(p: Probability, *, place: int) -> int:
 
 def _exp_minus(x: Fraction, bits: int) -> Bracket:
     return exp_minus(x, bits=bits)
+
+
+def _exp_minus_times(x: Fraction, times: int, bits: int) -> Bracket:
+    guard = times.bit_length()
+    lower, upper = exp_minus(x, bits=bits + guard)
+    return lower * times >> guard, -(-upper * times >> guard)
 
 
 def _logistic(x: Fraction, bits: int) -> Bracket:

@@ -127,12 +127,16 @@ def test_a_heap_is_the_better_the_more_rows_have_to_go_before_another_value_is_t
 
 @pytest.mark.parametrize(
     ("at", "counts"),
-    [(THIRDS, (0, 9, 1, 0, 12)), (QUARTILES, (1, 2, 0, 3, 1))],
+    [
+        (THIRDS, (0, 9, 1, 0, 12)),
+        (QUARTILES, (1, 2, 0, 3, 1)),
+        (QUARTILES, (*[0] * 9, 2, *[0] * 9, 2)),
+    ],
 )
 def test_choices_are_drawn_with_the_enumerated_law(at, counts):
-    choice, draws = chosen(at, epsilon=3), 300
+    choice, draws = chosen(at, epsilon=3, candidates=len(counts)), 300
     entropy = SeededEntropy(7)
-    found = dict.fromkeys(tuples(at), 0)
+    found = dict.fromkeys(tuples(at, len(counts)), 0)
     for _ in range(draws):
         found[choice.select(counts, entropy=entropy)] += 1
     law = {t: math.exp(p) for t, p in law_of(choice, counts).items()}
@@ -141,6 +145,53 @@ def test_choices_are_drawn_with_the_enumerated_law(at, counts):
     said = [*(law[t] for t in likely), max(1e-12, 1 - sum(law[t] for t in likely))]
     assert p_value_of_counts(seen, said) > 1e-3
     assert sum(law.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("at", ATS)
+@pytest.mark.parametrize("adjacency", Adjacency)
+@settings(max_examples=20)
+@given(values=rows(60), epsilon=st.sampled_from(["1/9", "1", "30"]))
+def test_each_choice_is_in_one_box_that_is_drawn_often_enough(at, adjacency, values, epsilon):
+    choice = chosen(at, epsilon=epsilon, moved=adjacency)
+    scores = RankScores(counts=tuple(counts_of(values)), at=at, moves=adjacency)
+    boxes = scores.boxes(slope=float(choice.slope))
+    held = []
+    for box, first, sizes in zip(boxes.quarters, boxes.first, boxes.sizes, strict=True):
+        ranges = [range(a, a + n) for a, n in zip(first.tolist(), sizes.tolist(), strict=True)]
+        for t in itertools.product(*ranges):
+            if list(t) == sorted(t):
+                held.append(t)
+                weight = float(choice.slope) * (scores.of(t) - boxes.most)
+                assert math.log(math.prod(sizes.tolist())) + weight <= box / 4
+    assert sorted(held) == tuples(at)
+
+
+@pytest.mark.parametrize(
+    ("heaps", "epsilon"),
+    [
+        ({}, 1),
+        ({32_768: 47}, 1),
+        ({0: 80, 65_000: 80}, "3/10"),
+        ({0: 9, 32_000: 39, 65_000: 39}, 1),
+        (dict.fromkeys(range(0, 65_000, 65), 2), 1),
+    ],
+)
+def test_few_draws_are_refused_wherever_rows_heap(heaps, epsilon, monkeypatch):
+    """Two in three are kept and one in ten at least; a coin for each refused 10⁷ for one kept.
+
+    With one in ten kept, 300 are refused by chance once in 10¹³ tries.
+    """
+    choice = chosen(QUARTILES, epsilon=epsilon, candidates=65_537)
+    counts = tuple(heaps.get(place, 0) for place in range(65_537))
+    tried, of = itertools.count(), RankScores.of
+
+    def counted(scores, places):
+        assert next(tried) < 300
+        return of(scores, places)
+
+    monkeypatch.setattr(RankScores, "of", counted)
+    found = choice.select(counts, entropy=SeededEntropy(5))
+    assert list(found) == sorted(found)
 
 
 @pytest.mark.parametrize("at", [(Fraction(1, 2),), THIRDS])
