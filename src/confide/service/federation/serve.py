@@ -178,7 +178,7 @@ def serve_site(
         held = None if again else answered_request(plan, ledger=site.ledger)
         if held is None:
             progress("wait")
-            proposal = waiting.until(lambda: _latest(root, federation=members))
+            proposal = waiting.until(lambda: _latest(root, federation=members, plan=plan))
             run = proposal.run
             held = answered_request(plan, ledger=site.ledger, request_key=run)
         else:
@@ -245,7 +245,7 @@ def _decline_another(
 ) -> None:
     """Tell those who wait in another run of a plan that this site takes no part in it."""
     with contextlib.suppress(OSError, MessageRefusedError):
-        proposal = _latest(root, federation=federation)
+        proposal = _latest(root, federation=federation, plan=plan)
         if proposal is None or proposal.run == run or proposal.digest != plan.digest():
             return
         board = Board(root, federation=federation, run=proposal.run)
@@ -264,12 +264,17 @@ def _place_of(site: Site, federation: Federation) -> int:
     )
 
 
-def _latest(root: Path, *, federation: Federation) -> Proposal | None:
-    """Return the latest run that did not end."""
+def _latest(root: Path, *, federation: Federation, plan: Plan) -> Proposal | None:
+    """Return the latest run that did not end; one of another plan ends with its sum, too."""
+    name = federation.coordinator.name
     for proposal in proposals(root, federation=federation):
         board = Board(root, federation=federation, run=proposal.run)
-        if board.read(NoticeKind.ABORTED, federation.coordinator.name) is None:
-            return proposal
+        other = proposal.digest != plan.digest()
+        if board.read(NoticeKind.ABORTED, name) is not None or (
+            other and board.read(NoticeKind.ADDED, name) is not None
+        ):
+            continue
+        return proposal
     return None
 
 

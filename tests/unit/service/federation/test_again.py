@@ -1,6 +1,7 @@
 """What a site is charged a second time: nothing that its own operator did not ask for."""
 
 import getpass
+import time
 
 import pytest
 
@@ -21,15 +22,19 @@ def sites(tmp_path):
     return sites
 
 
-def every_site(sites, **how):
-    """All members once more, in a run that the coordinator picks."""
+def every_site(sites, *, late=0.0, **how):
+    """All members once more, in a run that the coordinator picks, some seconds after them."""
     work = {
         name.replace("-", "_"): lambda name=name: sites.serve(
             name, out=sites.root / f"again-{name}", seconds=20, **how
         )
         for name in sites.names
     }
-    hub = lambda: sites.run(out="again", again=True, seconds=20)  # noqa: E731
+
+    def hub():
+        time.sleep(late)
+        return sites.run(out="again", again=True, seconds=20)
+
     return sites.together(serving=[], hub=hub, **work)
 
 
@@ -110,7 +115,7 @@ def test_a_period_that_is_published_is_not_charged_under_another_plan_unasked(tm
     for name in ("hub", *sites.names):
         path = sites.study(name)
         path.write_text(path.read_text().replace("within: 20", "within: 25"))
-    made = every_site(sites)
+    made = every_site(sites, late=1.0)  # sites are there first, and wait for the new run
     assert isinstance(made.site_0, ContractError)
     assert "has published 2026-01 already" in str(made.site_0)
     assert spent(sites) == [1, 1, 1]
