@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confide.errors import ContractError, VerificationError
+from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
-from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.acceptance.compared import CHECK_FILE, CheckRunner, read_check
 from confide.jobs.synthesis.acceptance.verdict import Acceptance, verdict_on
 from confide.jobs.synthesis.measuring import Measuring
@@ -26,15 +25,14 @@ from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import key_of_plan
 from confide.release.site.incidents import stored_already
 from confide.release.site.seal import sealing
-from confide.release.verify.verify import verify
 from confide.service.planning.loss import ToldLoss, told_loss
-from confide.service.releasing.deliver import require_outside, require_room
+from confide.service.releasing.deliver import require_outside, require_room, require_verified
 from confide.service.releasing.jobs import run_in_parts
 from confide.service.site import Site
 from confide.service.synthesis.agreed import agreed_criteria, check_of
 from confide.service.synthesis.evaluation_page import evaluation_page
 from confide.service.synthesis.plan import declared_synthesis, job_plan, plan_of_check
-from confide.service.synthesis.run import name_of_last_part, released_synthesis
+from confide.service.synthesis.run import name_of_last_part, released_synthesis, verified
 
 EVALUATION = "evaluation.json"
 _REPORT = "report.html"
@@ -247,18 +245,7 @@ def evaluate_synthesis(
         if release is not None:
             charged = int(release.certificate["accounting"]["entry"]) > head
             progress("verify")
-            checked = verify(
-                release.certificate,
-                folder=out,
-                pinned_key=site.signer.name,
-                payload=release.answer.payload(),
-                read_spec=read_spec,
-            )
-            if checked.failed:
-                raise VerificationError(
-                    f"What was saved does not verify: {checked.failed}.",
-                    hint="Run it again: the stored answer is delivered at no charge.",
-                )
+            require_verified(verified(release, folder=out, key=site.signer.name))
     return EvaluatedSynthesis(
         folder=out,
         report=out / _REPORT,

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confide.budget.growth import part_key
-from confide.errors import VerificationError
 from confide.files.synth.synth import DeclaredSynthesis
 from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.analyses import Analysis
@@ -20,9 +19,9 @@ from confide.release.jobs.job_certificate import JobRelease
 from confide.release.published import key_of_plan
 from confide.release.site.incidents import stored_already
 from confide.release.site.seal import sealing
-from confide.release.verify.verify import verify
+from confide.release.verify.verify import Verification, verify
 from confide.service.planning.loss import ToldLoss, told_loss
-from confide.service.releasing.deliver import require_outside, require_room
+from confide.service.releasing.deliver import require_outside, require_room, require_verified
 from confide.service.releasing.jobs import OpenData, run_in_parts
 from confide.service.site import Site
 from confide.service.synthesis.folder import LABEL, Format, arrow_table, write_synthetic
@@ -187,18 +186,8 @@ def run_synthesis(
             progress("rows")
             paths = write_synthetic(made, out, release=release, tables=declared.tables, form=form)
             progress("verify")
-            checked = verify(
-                release.certificate,
-                folder=out,
-                pinned_key=site.signer.name,
-                payload=release.answer.payload(),
-                read_spec=read_spec,
-            )
-    if checked.failed:
-        raise VerificationError(
-            f"What was saved does not verify: {checked.failed}.",
-            hint="Run it again: the stored answer is delivered at no charge.",
-        )
+            checked = verified(release, folder=out, key=site.signer.name)
+    require_verified(checked)
     return Synthesised(
         folder=out,
         report=paths.report,
@@ -212,6 +201,17 @@ def run_synthesis(
         loss=told_loss(plan),
         verifies=True,
         warehouse=paths.warehouse,
+    )
+
+
+def verified(release: JobRelease, *, folder: Path, key: str) -> Verification:
+    """Return what the verification of a job's release in its folder found."""
+    return verify(
+        release.certificate,
+        folder=folder,
+        pinned_key=key,
+        payload=release.answer.payload(),
+        read_spec=read_spec,
     )
 
 
