@@ -364,6 +364,19 @@ class Setting:
         return replace(self, epsilon=Fraction(1), measure=measure)
 
 
+def whose(statistic: Statistic, setting: Setting) -> Setting:
+    """Return the setting whose exact answers these are: of one loss, where the same is asked."""
+    shared = setting.of_one_loss
+
+    def asked(measure: Measure) -> dict:
+        to = clinic(measure=measure, adjacency=setting.adjacency, patients=setting.size)
+        return {question.name: question.aggregate for question in statistic.questions(to)}
+
+    if asked(shared.measure) == asked(setting.measure):
+        return shared
+    return replace(shared, measure=setting.measure)
+
+
 def _seed(*words: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(words).encode()).digest()[:4])
 
@@ -448,7 +461,7 @@ def cover(
     asked = {question.name: question.aggregate for question in statistic.questions(to)}
     tallies: dict[Name, Tally] = {}
     for start in range(after, runs, CHUNK):
-        of = cohorts(statistic, setting.of_one_loss, start, min(CHUNK, runs - start))
+        of = cohorts(statistic, whose(statistic, setting), start, min(CHUNK, runs - start))
         seed, many = setting.seed(statistic, start), len(of.exact)
         answers = draws(of.exact, noise=noise, runs=many, seed=seed, asked=asked, to=to)
         for run, numbers in enumerate(estimates(statistic, answers, to=to, noise=noise)):
