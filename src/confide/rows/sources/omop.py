@@ -20,6 +20,7 @@ from pathlib import Path
 from confide.errors import ContractError
 from confide.rows.cells.layout import source_names
 from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.sources.day_column import day_column
 from confide.rows.sources.delimited import csv_scan
 from confide.rows.sources.opened import Found, Opened, Scan, from_scans
 from confide.rows.sources.parquet import parquet_scan
@@ -27,7 +28,6 @@ from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.clinical_units import analyte, clinical_units, conversion
 from confide.tables.dialect import AS_USUAL
 from confide.tables.encoding import Encoding
-from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Dataset, Kind, Outside, Table
 from confide.tables.source_files import PARQUET, fits
 
@@ -154,14 +154,7 @@ def omop_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
     """
 
     def day(name: str, source: str) -> Column:
-        return Column(
-            name=name,
-            kind=Kind.DATE,
-            source=source,
-            lower=since.toordinal() - EPOCH,
-            upper=until.toordinal() - EPOCH,
-            because="The public window of the data set.",
-        )
+        return day_column(name, source, since=since, until=until)
 
     def concept(source: str) -> Column:
         return Column(
@@ -250,14 +243,7 @@ def measurement_table(
             replace(number, units=Units(source="unit_concept_id", known=units))
             if units
             else number,
-            Column(
-                name="date",
-                kind=Kind.DATE,
-                source="measurement_date",
-                lower=since.toordinal() - EPOCH,
-                upper=until.toordinal() - EPOCH,
-                because="The public window of the data set.",
-            ),
+            day_column("date", "measurement_date", since=since, until=until),
         ),
     )
 

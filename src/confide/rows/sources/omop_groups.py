@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from confide.errors import ContractError
+from confide.rows.sources.day_column import day_column
 from confide.rows.sources.omop import VISIT
 from confide.rows.sources.vocabulary import Concept, concepts, concepts_below
-from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Table
 
 _TABLES = {
@@ -137,14 +137,7 @@ def cohort_table(definitions: Mapping[str, str], *, since: dt.date, until: dt.da
                 because="Definitions of cohorts, as named by the steward.",
             ),
             *(
-                Column(
-                    name=name,
-                    kind=Kind.DATE,
-                    source=f"cohort_{name}_date",
-                    lower=since.toordinal() - EPOCH,
-                    upper=until.toordinal() - EPOCH,
-                    because="The public window of the data set.",
-                )
+                day_column(name, f"cohort_{name}_date", since=since, until=until)
                 for name in ("start", "end")
             ),
         ),

@@ -26,7 +26,8 @@ from confide.errors import UnsupportedError
 from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
-from confide.plans.estimates import AT_BOUND, POINT_ONLY, Covers, Estimate, Forecast
+from confide.plans.cuts.chosen_together import chosen_value
+from confide.plans.estimates import Estimate, Forecast
 from confide.plans.mechanisms import choice, vector
 from confide.plans.plan import Noisy
 from confide.plans.typical_spread import TYPICAL_SPREAD, median_note
@@ -72,20 +73,7 @@ class RankedPoint:
         if len(places) != 1 or not 0 <= places[0] <= self.asked.steps:
             raise UnsupportedError("A choice names other candidates than there are.")
         value = self.asked.value(places[0])
-        bound = (AT_BOUND,) if value in (of.lower, of.upper) else ()
-        return Estimate(
-            statistic=statistic,
-            quantity=f"quantile {float(self.q):g}",
-            key=(),
-            value=of.physical(value),
-            standard_error=None,
-            lower=None,
-            upper=None,
-            level=float(level),
-            covers=Covers.NOISE,
-            unit=of.unit,
-            flags=(*bound, POINT_ONLY),
-        )
+        return chosen_value(value, q=self.q, statistic=statistic, key=(), level=level, of=of)
 
 
 def points_forecast(

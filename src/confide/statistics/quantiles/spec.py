@@ -55,6 +55,8 @@ from confide.statistics.quantiles.together import NAME, PointsTogether
 from confide.tables.aggregates.cells import cell_keys
 from confide.tables.aggregates.ranked.ranked_together import RankedTogether
 from confide.tables.aggregates.ranked.ranked_value import MOST_VALUES, RankedValue
+from confide.tables.bound_contributions import ContributionBounds
+from confide.tables.expression import Expression
 from confide.tables.relation import Relation, axes_of
 from confide.tables.schema import Dataset
 
@@ -153,19 +155,23 @@ class Quantiles(Statistic):
         """
         cells = self._cells(dataset)
         by = axes_of(self.by, table=self.table, dataset=dataset)
-        bounds = contribution_bounds(
-            self.per_patient,
-            table=self.table,
-            axes=(*by, cells.axis),
-            counted=Counted.EVENTS,
-            dataset=dataset,
-        )
+        bounds = self._bounds((*by, cells.axis), dataset=dataset)
         relation = Relation(table=self.table, where=self.where)
         return cells.measured(relation=relation, by=by, bounds=bounds, dataset=dataset)
 
     def rounds(self, noisy: Noisy, *, noise: AdditiveNoise, dataset: Dataset) -> tuple[Rounds, ...]:
         """Return the noisy counts of each group with the cells that they are of."""
         return rounds_of(self.measured(dataset), vector(noisy), noise=noise, dataset=dataset)
+
+    def _bounds(self, axes: tuple[Expression, ...], *, dataset: Dataset) -> ContributionBounds:
+        """Return what one privacy unit keeps."""
+        return contribution_bounds(
+            self.per_patient,
+            table=self.table,
+            axes=axes,
+            counted=Counted.EVENTS,
+            dataset=dataset,
+        )
 
     def points(self, dataset: Dataset) -> tuple[RankedPoint, ...]:
         """Return the quantiles that are chosen, each with its question; none with intervals."""
@@ -174,13 +180,7 @@ class Quantiles(Statistic):
         cells = self._cells(dataset)
         steps = min(MOST_VALUES, cells.of.upper - cells.of.lower)
         relation = Relation(table=self.table, where=self.where)
-        bounds = contribution_bounds(
-            self.per_patient,
-            table=self.table,
-            axes=(cells.axis,),
-            counted=Counted.EVENTS,
-            dataset=dataset,
-        )
+        bounds = self._bounds((cells.axis,), dataset=dataset)
         return tuple(
             RankedPoint(
                 name=f"quantile-{place}",
@@ -203,13 +203,7 @@ class Quantiles(Statistic):
         if self.interval is not QuantileInterval.TOGETHER:
             return None
         cells = self._cells(dataset)
-        bounds = contribution_bounds(
-            self.per_patient,
-            table=self.table,
-            axes=(cells.axis,),
-            counted=Counted.EVENTS,
-            dataset=dataset,
-        )
+        bounds = self._bounds((cells.axis,), dataset=dataset)
         asked = RankedTogether(
             relation=Relation(table=self.table, where=self.where),
             of=cells.number,

@@ -7,9 +7,9 @@ import datetime as dt
 from fractions import Fraction
 
 from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.sources.day_column import day_column
 from confide.tables.by_code import Accepted, InUnit, Units
 from confide.tables.clinical_units import analyte, clinical_units, conversion
-from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
 _VALUE_SET = "Value set of FHIR R4."
@@ -47,8 +47,8 @@ def fhir_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
     )
     encounter = (
         _category("class", "class", tuple(_CLASSES), labels=tuple(_CLASSES.values())),
-        _day("start", since=since, until=until),
-        _day("end", since=since, until=until),
+        day_column("start", "start", since=since, until=until),
+        day_column("end", "end", since=since, until=until),
     )
     return (
         Table(name="patient", source="Patient", columns=patient, one_row_per_patient=True),
@@ -59,7 +59,7 @@ def fhir_tables(*, since: dt.date, until: dt.date) -> tuple[Table, ...]:
                 source=resource,
                 columns=(
                     Column(name=code, kind=Kind.TEXT, source=code),
-                    _day(day, since=since, until=until),
+                    day_column(day, day, since=since, until=until),
                 ),
                 without=() if resource == "Condition" else (_ERROR,),
             )
@@ -85,7 +85,7 @@ def observed_table(measured: ClinicalRange, *, since: dt.date, until: dt.date) -
     return Table(
         name=measured.key,
         source="Observation",
-        columns=(number, _day("date", since=since, until=until)),
+        columns=(number, day_column("date", "date", since=since, until=until)),
         only=(Accepted(source="loinc", codes=(measured.loinc,)),),
         without=(_ERROR,),
     )
@@ -103,17 +103,6 @@ def _units(measured: ClinicalRange) -> tuple[InUnit, ...]:
     ]
     found = (InUnit(code=unit, unit=unit, times=times, plus=plus) for unit, (times, plus) in known)
     return tuple(sorted(found, key=lambda each: each.unit != measured.unit))
-
-
-def _day(name: str, *, since: dt.date, until: dt.date) -> Column:
-    return Column(
-        name=name,
-        kind=Kind.DATE,
-        source=name,
-        lower=since.toordinal() - EPOCH,
-        upper=until.toordinal() - EPOCH,
-        because="The public window of the data set.",
-    )
 
 
 def _category(

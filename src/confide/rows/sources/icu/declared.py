@@ -9,7 +9,6 @@ References:
         https://doi.org/10.1038/sdata.2018.178
 """
 
-import datetime as dt
 import functools
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,6 @@ from confide.regular_file import own_text
 from confide.rows.clinical_ranges import ClinicalRange
 from confide.tables.by_code import InUnit, Units
 from confide.tables.clinical_units import analyte, conversion
-from confide.tables.relation import EPOCH
 from confide.tables.schema import Column, Kind, Outside, Table
 
 
@@ -84,18 +82,6 @@ def coded_table(
         name=measured.key,
         source=source,
         columns=(replace(number, units=Units(source=code, known=tuple(known))), *beside),
-    )
-
-
-def day(name: str, source: str, *, since: dt.date, until: dt.date, because: str) -> Column:
-    """Return a date between two public days."""
-    return Column(
-        name=name,
-        kind=Kind.DATE,
-        source=source,
-        lower=since.toordinal() - EPOCH,
-        upper=until.toordinal() - EPOCH,
-        because=because,
     )
 
 

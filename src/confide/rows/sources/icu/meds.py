@@ -14,12 +14,12 @@ import datetime as dt
 from collections.abc import Sequence
 
 from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.sources.day_column import day_column
 from confide.rows.sources.icu.declared import (
     code_text,
     coded_items,
     coded_table,
     coded_units,
-    day,
 )
 from confide.tables.by_code import Accepted
 from confide.tables.schema import Table
@@ -37,7 +37,7 @@ def meds_tables(
     *, since: dt.date, until: dt.date, measured: Sequence[ClinicalRange]
 ) -> tuple[Table, ...]:
     """Return all events, deaths, and the measurements by LOINC code and by item of MIMIC-IV."""
-    at = day("day", "time", since=since, until=until, because="The public window of the data set.")
+    at = day_column("day", "time", since=since, until=until)
     return (
         Table(
             name="events",

@@ -15,13 +15,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from confide.rows.clinical_ranges import ClinicalRange
+from confide.rows.sources.day_column import day_column
 from confide.rows.sources.icu.declared import (
     bounded_number,
     code_text,
     coded_items,
     coded_table,
     coded_units,
-    day,
     documented,
 )
 from confide.tables.schema import Column, Table
@@ -77,7 +77,7 @@ def mimic_tables(
     def shifted(name: str, source: str) -> Column:
         first, last = SHIFTED
         why = "Dates are shifted, by a number of days of each patient."
-        return day(name, source, since=first, until=last, because=why)
+        return day_column(name, source, since=first, until=last, because=why)
 
     person = [documented("sex", "gender", _SEX, because=because)]
     if version == "4":
