@@ -1,5 +1,6 @@
 """The caps that a plan falls under, for people: limit, spent, this, free after."""
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -53,6 +54,26 @@ def at_delta(delta: str | None) -> str:
 def beside(name: str, *, epsilon: Mapping[str, str]) -> str:
     """Return " (ε …)" for an amount in ρ that has an ε."""
     return f" (ε {epsilon[name]})" if name in epsilon else ""
+
+
+def passed_text(over: "Sequence[PlanCap]") -> str:
+    """Say which caps a plan would pass, and how much wider its errors would have to be.
+
+    Noise that is twice as wide costs half of ε, and a quarter of ρ.
+    """
+    names = ", ".join(cap.cap for cap in over)
+    told = f"a cap would be passed ({names})."
+    powers = {"ε": 1.0, "ρ": 0.5}
+    factors = []
+    for cap in over:
+        free = Fraction(cap.limit or 0) - Fraction(cap.spent or 0)
+        if free <= 0:
+            return f"{told} Nothing is left there."
+        if cap.letter not in powers:
+            return told
+        factors.append(float(Fraction(cap.this) / free) ** powers[cap.letter])
+    wider = math.ceil(max(factors) * 100) / 100
+    return f"{told} About {wider:.2f} times the errors would fit, or fewer questions."
 
 
 def _cap_row(cap: "PlanCap") -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def plan(
     elif seen.released_as:
         output.note("This study is released already: running it again costs nothing.")
     elif seen.fits is False:
-        output.note("It does not fit: a cap would be passed.")
+        output.note(_why_not(seen))
         raise typer.Exit(OVER)
 
 
@@ -73,6 +73,16 @@ def show_plan(seen: "Preview", *, why: bool = False) -> None:
     say(f"All together: {seen.loss.text}.", style="bold")
     for sentence in (*seen.loss.noise, *seen.loss.odds):
         say(f"  {sentence}")
+
+
+def _why_not(seen: "Preview") -> str:
+    """Say which cap would be passed, and how much wider errors would have to be."""
+    from confide.cli.planning.caps import passed_text
+
+    over = [cap for cap in seen.caps if cap.fits is False]
+    if not over:
+        return "It does not fit: too few patients could be counted."
+    return f"It does not fit: {passed_text(over)}"
 
 
 def _show_questions(seen: "Preview") -> None:
