@@ -1,6 +1,7 @@
 """Check a source: every declared table is read once, and what is wrong with it is counted.
 
-Each table is opened by itself, so that one that cannot be read hides no other.  Where a file is
+A table that cannot be read hides no other; tables of one file that is written anew (FHIR) are
+opened together, so that it is once.  Where a file is
 written in another dialect than declared, the rest is counted as if the dialect that is proposed
 were declared.
 
@@ -8,39 +9,23 @@ were declared.
 stored, and no plan, release or ledger is opened.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from sqlglot import exp
+from typing import TypeAlias
 
 from confide.errors import ContractError, EngineError
-from confide.privacy.unit import Entity
-from confide.rows.cells.build import STAR, named, num, own, select
-from confide.rows.cells.layout import Ids, source_names
-from confide.rows.checked.counted import (
-    OUTSIDE,
-    READ,
-    UNREADABLE,
-    Run,
-    checked_columns,
-    inside_if,
-    odd_texts,
-)
-from confide.rows.checked.findings import CheckedColumn, CheckedSource, CheckedTable, Finding
-from confide.rows.checked.ids import alike_ids, rounded_ids, summed_rows
+from confide.rows.cells.layout import source_names
+from confide.rows.checked.findings import CheckedSource, CheckedTable, Finding
 from confide.rows.checked.sheets import misread_sheets
-from confide.rows.checked.spellings import ReadNow, spellings
-from confide.rows.checked.units import unit_finding
+from confide.rows.checked.table_findings import found_in_table
 from confide.rows.checked.written import as_written
-from confide.rows.engines.duckdb import open_engine
-from confide.rows.engines.examine import narrowing, unread_lines, unreadable_rows
-from confide.rows.relational.table_rows import Scope, person_ids
+from confide.rows.engines.duckdb import DuckDBEngine, open_engine
 from confide.rows.sources.prepare import existing, found_files
-from confide.tables.dialect import ISO
-from confide.tables.schema import Column, Dataset, Kind, Table
+from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
+
+_Found: TypeAlias = tuple[CheckedTable, list[Finding]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,62 +64,61 @@ class SourceCheck:
             raise ContractError(
                 "Tables in memory cannot be checked.", hint="Store them as Parquet first."
             )
-        tables, findings = [], []
-        for table in self.dataset.tables:
-            progress(table.name)
-            told = self._table(table)
-            tables.append(told[0])
-            findings += told[1]
-        return CheckedSource(tables=tuple(tables), findings=tuple(findings))
-
-    def _table(self, declared: Table) -> tuple[CheckedTable, list[Finding]]:
-        table, findings = self._in_its_dialect(declared)
-        dataset = replace(
-            self.dataset, tables=(table,), per_patient=(), derived=(), spines=(), patients=()
+        told = {}
+        for group in self._groups():
+            told.update(self._group(group, progress=progress))
+        found = [told[table.name] for table in self.dataset.tables]
+        return CheckedSource(
+            tables=tuple(each for each, _ in found),
+            findings=tuple(finding for _, findings in found for finding in findings),
         )
+
+    def _groups(self) -> list[tuple[Table, ...]]:
+        """Return the tables that are read together: those of one file that is written anew."""
+        if self.source.kind is not SourceKind.FHIR:
+            return [(table,) for table in self.dataset.tables]
+        groups: dict[str, list[Table]] = {}
+        for table in self.dataset.tables:
+            groups.setdefault(table.source, []).append(table)
+        return [tuple(group) for group in groups.values()]
+
+    def _group(
+        self, group: tuple[Table, ...], *, progress: Callable[[str], None]
+    ) -> dict[str, _Found]:
+        """Return what is found in tables that one engine opens; one that fails hides no other."""
+        fitting = [self._in_its_dialect(table) for table in group]
+        told: dict[str, _Found] = {}
         try:
-            with open_engine(
-                self.source,
-                base=self.base,
-                dataset=dataset,
-                hash_key=self.hash_key,
-                threads=self.threads,
-                memory_limit=self.memory_limit,
-                withdrawn=self.withdrawn,
-            ) as engine:
-                engine.scope.layout.located(table)
-                engine.scope.layout.persons_of(table, dataset=dataset)
-                counts = _counts(table, scope=engine.scope, run=engine.run)
-                findings += _of_rows(counts, table=table, scope=engine.scope, run=engine.run)
-                now = _read_now(counts, table=table, scope=engine.scope, run=engine.run)
-                if self.source.kind.stores_numbers:
-                    now = replace(now, pointed={})  # they are read under any decimal
-                for column, cells in zip(table.columns, counts.columns, strict=True):
-                    findings += _of_column(
-                        column,
-                        cells=cells,
-                        table=table,
-                        now=now,
-                        scope=engine.scope,
-                        run=engine.run,
-                    )
+            with self._engine(tuple(table for table, _ in fitting)) as engine:
+                for table, misread in fitting:
+                    progress(table.name)
+                    try:
+                        counts, findings = found_in_table(table, engine=engine, source=self.source)
+                    except (ContractError, EngineError) as error:
+                        counts, findings = _unread(table, error=error)
+                    told[table.name] = counts, [*misread, *findings]
         except (ContractError, EngineError) as error:
-            why, _, hint = str(error).partition(" → ")
-            fix = getattr(error, "hint", "") or hint
-            findings.append(
-                Finding(
-                    table=table.name,
-                    column="",
-                    what="cannot be read",
-                    cells=None,
-                    why=why,
-                    fix=fix,
-                )
-            )
-            return CheckedTable(table=table.name), findings
-        if self.source.kind is SourceKind.FHIR:
-            findings = [_malformed(each, table=table) for each in findings]
-        return counts, findings
+            if len(group) > 1:
+                for table in group:
+                    told |= self._group((table,), progress=progress)
+                return told
+            counts, findings = _unread(group[0], error=error)
+            told[group[0].name] = counts, [*fitting[0][1], *findings]
+        return told
+
+    def _engine(self, tables: tuple[Table, ...]) -> DuckDBEngine:
+        dataset = replace(
+            self.dataset, tables=tables, per_patient=(), derived=(), spines=(), patients=()
+        )
+        return open_engine(
+            self.source,
+            base=self.base,
+            dataset=dataset,
+            hash_key=self.hash_key,
+            threads=self.threads,
+            memory_limit=self.memory_limit,
+            withdrawn=self.withdrawn,
+        )
 
     def _in_its_dialect(self, table: Table) -> tuple[Table, list[Finding]]:
         """Return a table in the dialect that its files seem to have, and what differs."""
@@ -172,217 +156,8 @@ class SourceCheck:
         ]
 
 
-def _malformed(each: Finding, *, table: Table) -> Finding:
-    """Return a finding in words of NDJSON, where a line that is quarantined is cut short."""
-    if each.what != "too few fields":
-        return each
-    return replace(
-        each,
-        what="malformed lines",
-        why=f"They are no JSON object of resource {table.source}, and are left out.",
-        fix="Export them again: a line is one whole resource.",
-    )
-
-
-def _counts(table: Table, *, scope: Scope, run: Run) -> CheckedTable:
-    there, of_codes, read = narrowing(table, scope=scope, run=run)
-    unread, long = unread_lines(table, scope=scope, run=run), _long_lines(table, scope, run)
-    known = CheckedTable(
-        table=table.name,
-        rows=there,
-        short_lines=unread - long,
-        long_lines=long,
-        other_codes=there - of_codes,
-        other_units=of_codes - read,
-        columns=checked_columns(table, scope=scope, run=run),
-    )
-    if scope.dataset.unit.entity is not Entity.PATIENT or table.other_id:
-        return known
-    each = select(named(exp.Count(this=STAR), "n"), of=person_ids(scope, table), by=[own("p")])
-    whole = (exp.Count(this=STAR), exp.Sum(this=own("n")), exp.Max(this=own("n")))
-    [(patients, usable, most)] = run(
-        select(*(named(value, f"v{i}") for i, value in enumerate(whole)), of=each)
-    )
-    return replace(
-        known,
-        without_person=read - int(usable or 0),
-        patients=int(patients),
-        most_rows=int(most or 0),
-        repeated=int(usable or 0) - int(patients) if table.one_row_per_patient else 0,
-    )
-
-
-def _long_lines(table: Table, scope: Scope, run: Run) -> int:
-    """Return how many lines have more fields than the header."""
-    lines = scope.layout.located(table).lines
-    if lines is None:
-        return 0
-    surplus = lines.this.this.expressions[0].alias_or_name
-    [(long,)] = run(select(named(exp.Count(this=own(surplus)), "n"), of=lines.copy()))
-    return int(long)
-
-
-def _of_rows(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> list[Finding]:
-    found: list[Finding] = []
-
-    def tell(what: str, cells: int, why: str, fix: str) -> None:
-        if cells:
-            found.append(
-                Finding(table=table.name, column="", what=what, cells=cells, why=why, fix=fix)
-            )
-
-    if not counts.rows:
-        found.append(
-            Finding(
-                table=table.name,
-                column="",
-                what="no rows",
-                cells=0,
-                why="The table is empty.",
-                fix="Export it again.",
-            )
-        )
-    tell(
-        "too few fields",
-        counts.short_lines,
-        "Such lines are left out.",
-        "Is a line end in a text without quotes? Write the file again.",
-    )
-    tell(
-        "too many fields",
-        counts.long_lines,
-        "Such lines are left out.",
-        "Is a separator in a text or number without quotes, or at the end of lines? Where numbers "
-        'are written 6,5 export with another separator, and declare dialect: {separator: ";", '
-        'decimal: ","}.',
-    )
-    tell(
-        "letters that cannot be read",
-        unreadable_rows(table, scope=scope, run=run),
-        "A sign of damage stands in the cell; rows with one in the person id are left out.",
-        "encoding: windows-1252, or export the file again",
-    )
-    tell(
-        "other codes",
-        counts.other_codes if counts.rows == counts.other_codes else 0,
-        "No row has a declared code.",
-        "Compare `only` and `without` with the code book.",
-    )
-    tell(
-        "other units",
-        counts.other_units,
-        "Rows in a unit that is not declared, or in none, are left out.",
-        "units: {known: ...}: add the codes of the units that stand there",
-    )
-    tell(
-        "no person id",
-        counts.without_person,
-        "Rows without an id that can be read are left out.",
-        "Correct them in the source, or name the right column as `id`.",
-    )
-    tell(
-        "repeated ids",
-        counts.repeated,
-        "rows-per-patient: 1 keeps one row of each patient, and leaves these out.",
-        "Leave rows-per-patient out where a patient may have several rows.",
-    )
-    if scope.layout.ids is Ids.TEXT and counts.patients:
-        for each in (alike_ids, rounded_ids, summed_rows):
-            tell(*each(table, scope=scope, run=run))
-    if scope.dataset.unit.entity is Entity.PATIENT and counts.patients:
-        tell(*_repeated_rows(table, scope=scope, run=run))
-    return found
-
-
-def _repeated_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
-    """Say how many rows repeat another one of the patient in everything that is declared."""
-    from confide.rows.relational.table_rows import cleaned_rows
-
-    keys = [own("p"), *(own(f"c{i}") for i in range(len(table.columns)))]
-    each = select(
-        named(exp.Count(this=STAR), "n"), of=cleaned_rows(scope, table), alias="r", by=keys
-    )
-    more = exp.Sum(this=exp.Sub(this=own("n"), expression=num(1)))
-    [(rows,)] = run(select(named(more, "m"), of=each))
-    repeated = 0 if table.one_row_per_patient else int(rows or 0)
-    return (
-        "rows that are there twice",
-        repeated,
-        "They are equal in all declared columns, and each is counted.",
-        "Was the file put together twice? Distinct visits differ in a date: declare it.",
-    )
-
-
-def _read_now(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> ReadNow:
-    """Return what is read as the table is declared, which another dialect might lose."""
-    pairs = list(zip(table.columns, counts.columns, strict=True))
-    dated = any(of.kind is Kind.DATE and cells.read + cells.outside for of, cells in pairs)
-    dates = table.dialect.dates or ((ISO,) if dated else ())
-    numbers = [(of, cells) for of, cells in pairs if of.kind is Kind.NUMBER]
-    pointed: Counter[str] = Counter()
-    if table.dialect.decimal == "." and any(cells.unreadable for _, cells in numbers):
-        for column, _ in numbers:
-            texts = odd_texts(column, state=READ, table=table, scope=scope, run=run)
-            pointed.update({text: n for text, n in texts.items() if "." in text})
-    return ReadNow(dates=dates, pointed=pointed)
-
-
-def _of_column(
-    column: Column,
-    *,
-    cells: CheckedColumn,
-    table: Table,
-    now: ReadNow,
-    scope: Scope,
-    run: Run,
-) -> list[Finding]:
-    found: list[Finding] = []
-    for state, number in ((UNREADABLE, cells.unreadable), (OUTSIDE, cells.outside)):
-        if not number:
-            continue
-        texts = odd_texts(column, state=state, table=table, scope=scope, run=run)
-        told = spellings(column, texts, unread=state == UNREADABLE, now=now)
-        found += [
-            Finding(
-                table=table.name,
-                column=column.name,
-                what=each.what,
-                cells=each.cells,
-                why=each.why,
-                fix=each.fix,
-            )
-            for each in told
-        ]
-    if cells.outside and column.kind is Kind.NUMBER:
-        other = unit_finding(
-            column,
-            table=table,
-            counts=cells,
-            inside_if=lambda by: inside_if(column, by, table=table, scope=scope, run=run),
-        )
-        found += [] if other is None else [other]
-    if cells.outside and not found and column.kind is not Kind.CATEGORY:
-        clipped = "clipped to them" if column.outside.value == "clip" else "left out"
-        found.append(
-            Finding(
-                table=table.name,
-                column=column.name,
-                what="outside the bounds",
-                cells=cells.outside,
-                why=f"They are {clipped if column.kind is Kind.NUMBER else 'left out'}.",
-                fix="Compare lower, upper and unit with the code book; a bound is no maximum of "
-                "the data.",
-            )
-        )
-    if cells.missing and not cells.read + cells.unreadable + cells.outside:
-        found.append(
-            Finding(
-                table=table.name,
-                column=column.name,
-                what="no value",
-                cells=cells.missing,
-                why="The column is empty in every row.",
-                fix="Is `from` the right column, and `missing` no code that all have?",
-            )
-        )
-    return found
+def _unread(table: Table, *, error: Exception) -> _Found:
+    why, _, hint = str(error).partition(" → ")
+    fix = getattr(error, "hint", "") or hint
+    told = Finding(table=table.name, column="", what="cannot be read", cells=None, why=why, fix=fix)
+    return CheckedTable(table=table.name), [told]

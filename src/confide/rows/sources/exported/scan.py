@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from confide.errors import ContractError
+from confide.rows.cells.layout import source_names
 from confide.rows.sources.delimited import text_scan
 from confide.rows.sources.exported.fhir import fhir_columns, fhir_export
 from confide.rows.sources.exported.statistical import statistical_export, variables
@@ -49,7 +50,9 @@ def exported_scan(
         def names(path: Path) -> tuple[str, ...]:
             return sheet_names(path, table=table, declared=declared)
     elif kind is SourceKind.FHIR:
-        export = fhir_export(table, dataset=dataset, read=frozenset(declared))
+        of_one_file = [each for each in dataset.tables if each.source == table.source]
+        read = {name for each in of_one_file for name in source_names(each, dataset=dataset)}
+        export = fhir_export(table, dataset=dataset, read=frozenset({*declared, *read}))
 
         def names(_: Path) -> tuple[str, ...]:
             return fhir_columns(table)

@@ -220,6 +220,52 @@ def test_malformed_lines_are_counted_for_the_steward_alone(tmp_path):
     assert done("check", store(clean), "--json", "--quiet").json["findings"] == []
 
 
+DIASTOLIC = """\
+  diastolic:
+    from: Observation
+    only: {loinc: [8462-4]}
+    columns:
+      value: {kind: number, lower: 20, upper: 160, unit: "mm[Hg]"}
+      value_code: {kind: text}
+"""
+
+
+@pytest.fixture
+def times_read(monkeypatch):
+    """The files that were gone through, once for each time."""
+    seen = []
+    whole = FhirExport.lines
+
+    def lines(self, path):
+        seen.append(path.name)
+        return whole(self, path)
+
+    monkeypatch.setattr(FhirExport, "lines", lines)
+    return seen
+
+
+def test_a_check_goes_through_a_file_once_for_all_tables_of_its_resource(tmp_path, times_read):
+    dataset = store(tmp_path)
+    dataset.write_text(dataset.read_text() + DIASTOLIC)
+    told = done("check", dataset, "--json", "--quiet").json
+    assert len(times_read) == len(set(times_read))
+    assert sum("Observation" in name for name in times_read) == 2  # both parts of it
+    rows = {each["table"]: each["rows"] for each in told["tables"]}
+    assert rows["diastolic"] == rows["pressure"] > 0
+
+
+def test_a_table_that_cannot_be_read_hides_no_other_of_its_file(tmp_path):
+    dataset = store(tmp_path)
+    wrong = DIASTOLIC.replace("value_code", "no_such_column")
+    dataset.write_text(dataset.read_text() + wrong)
+    told = done("check", dataset, "--json", "--quiet").json
+    found = [(each["table"], each["what"]) for each in told["findings"]]
+    assert found == [("diastolic", "cannot be read")]
+    rows = {each["table"]: each["rows"] for each in told["tables"]}
+    assert rows["diastolic"] is None
+    assert rows["pressure"] > 0
+
+
 def test_observations_are_refused_where_each_row_is_protected_by_itself(tmp_path):
     dataset = store(tmp_path)
     dataset.write_text(
