@@ -157,6 +157,21 @@ def told_criteria(verdict: Acceptance) -> tuple[CriterionTold, ...]:
     )
 
 
+def check_plan(of: Site, declared: DeclaredSynthesis) -> JobPlan:
+    """Return the priced plan of the check of a synthesis that was run; charges nothing.
+
+    Raises:
+        ContractError: If it was not run with these criteria, or none of them needs the data.
+    """
+    if not agreed_criteria(declared).measured:
+        raise ContractError(
+            "No criterion needs the data, so nothing is charged and nobody has to approve it.",
+            hint="Run confide synth evaluate.",
+        )
+    made, _ = _released(of, declared, request=None)
+    return plan_of_check(declared, check_of(declared, release=made.answer.digest()), site=of)
+
+
 @sealing
 def evaluated_synthesis(
     of: Site,
