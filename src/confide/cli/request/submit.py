@@ -28,10 +28,10 @@ def submit(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Ask those whom the file's tier names to approve it; shows what they will see."""
     from confide.cli.request.words import show_asked
-    from confide.service.requests.submit import AskedFile, Part
+    from confide.service.requests.submit import AskedFile, OfSynthesis
     from confide.service.requests.submit import submit as submitted
 
-    part = Part.CHECK if check else Part.TABLE
+    part = OfSynthesis.CHECK if check else OfSynthesis.TABLE
     wanted = AskedFile(file=study, period=period, federation=federation, part=part)
     asked = submitted(wanted, key=key, note=note, revises=revises)
 

@@ -17,7 +17,7 @@ from confide.service.synthesis.evaluate import check_plan
 from confide.service.synthesis.plan import declared_synthesis, job_plan
 
 
-class Part(enum.Enum):
+class OfSynthesis(enum.Enum):
     """Which of the two charges of a synth.yaml is asked for."""
 
     TABLE = "table"
@@ -38,7 +38,7 @@ class AskedFile:
     file: Path
     period: str | None = None
     federation: Path | None = None
-    part: Part = Part.TABLE
+    part: OfSynthesis = OfSynthesis.TABLE
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def asked_plan(asked: AskedFile) -> Iterator[tuple[Site, Priced]]:
         with _of_synthesis(asked) as found:
             yield found
         return
-    if asked.part is Part.CHECK:
+    if asked.part is OfSynthesis.CHECK:
         raise ContractError("Only a synth.yaml has criteria to check.", hint="Leave --check out.")
     site, declared = open_study(asked.file, period=asked.period)
     with site:
@@ -75,5 +75,5 @@ def _of_synthesis(asked: AskedFile) -> Iterator[tuple[Site, Priced]]:
         )
     declared = declared_synthesis(asked.file)
     with Site(declared.declared) as site:
-        is_check = asked.part is Part.CHECK
+        is_check = asked.part is OfSynthesis.CHECK
         yield site, check_plan(site, declared) if is_check else job_plan(declared, site=site)

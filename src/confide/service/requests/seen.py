@@ -12,10 +12,10 @@ from confide.service.planning.left_out import refusal_of
 from confide.service.planning.preview import Preview, preview
 from confide.service.site import Site
 
-Seen: TypeAlias = Preview | JobPreview
+SeenPlan: TypeAlias = Preview | JobPreview
 
 
-def seen_of(plan: Priced, *, site: Site, analyst: str | None) -> Seen:
+def seen_of(plan: Priced, *, site: Site, analyst: str | None) -> SeenPlan:
     """Return what follows from a plan and the ledger alone, without the source.
 
     Args:

@@ -6,11 +6,11 @@ from confide.errors import BudgetExhaustedError
 from confide.release.asking import asked_for
 from confide.release.refusal import told_in_epsilon
 from confide.release.site.keys import read_person_key
-from confide.service.requests.asked_plan import AskedFile, Part, asked_plan
+from confide.service.requests.asked_plan import AskedFile, OfSynthesis, asked_plan
 from confide.service.requests.seen import require_runnable, seen_of
 from confide.service.requests.standing import Asked, charged_to, standing
 
-__all__ = ["AskedFile", "Part", "submit"]
+__all__ = ["AskedFile", "OfSynthesis", "submit"]
 
 
 def submit(wanted: AskedFile, *, key: Path, note: str = "", revises: int = 0) -> Asked:
