@@ -30,7 +30,7 @@ def promised_of(words: SmallCellsWords) -> SmallCells | None:
             return SmallCells(rule=HouseRule(words.rule), noisy=NoisyFile(words.noisy))
 
 
-def require_no_house_rule(words: SmallCellsWords) -> None:
+def require_no_house_rule(words: object) -> None:
     """Refuse a promise that a synthesis cannot keep: every noisy count of its marginals is public.
 
     Rows, model and intervals are functions of that file, so nothing of it can be held back.

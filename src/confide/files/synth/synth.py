@@ -16,7 +16,7 @@ from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
-from confide.files.policy.house_rule import SmallCellsWords, require_no_house_rule
+from confide.files.policy.house_rule import require_no_house_rule
 from confide.files.synth.accept import SynthAccept, read_criteria
 from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
@@ -103,7 +103,7 @@ class SynthFile(Section):
     bins_share: Level = Fraction(1, 10)
     spend: SynthSpend
     accept: SynthAccept | None = None
-    small_cells: SmallCellsWords = "none"
+    small_cells: str | dict[str, Any] = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

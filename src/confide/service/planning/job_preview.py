@@ -19,7 +19,11 @@ from confide.service.planning.admission import Admission, told_admission
 from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.site import Site
+from confide.tables.conditions.conditions import shown
+from confide.tables.expression import BinOf, Expression, OrMissing
 from confide.tables.filter import Everything
+from confide.tables.relation import domain
+from confide.tables.schema import Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +109,7 @@ def job_preview(plan: JobPlan, *, site: Site, analyst: str | None = None) -> Job
         digest=plan.digest(),
         loss=told_loss(plan),
         table=f"{reads.relation.table}{such}",
-        reads=tuple(expression_text(each, dataset=dataset) for each in reads.reads),
+        reads=tuple(_read(each, dataset=dataset) for each in reads.reads),
         rows_per_patient=reads.bounds.max_rows,
         settings={k: v for k, v in json.loads(plan.spec).items() if k not in {"is", "reads"}},
         noise=tuple(told_event(each) for each in plan.events),
@@ -115,6 +119,16 @@ def job_preview(plan: JobPlan, *, site: Site, analyst: str | None = None) -> Job
         charged_as=None if known is None else known.number,
         approval=told_admission(plan, site=site, spent=spent, analyst=who),
     )
+
+
+def _read(of: Expression, *, dataset: Dataset) -> str:
+    """Return what is read in words, with the edges of bins."""
+    text = expression_text(of, dataset=dataset)
+    inner = of.of if isinstance(of, OrMissing) else of
+    if not isinstance(inner, BinOf):
+        return text
+    inside = domain(inner.of, dataset=dataset)
+    return f"{text}: {', '.join(shown(edge, of=inside) for edge in inner.edges)}"
 
 
 def told_event(event: JobEvent) -> PlannedNoise:

@@ -69,7 +69,7 @@ def test_a_synthesis_and_its_check_are_approved_one_by_one_and_run_once_each(war
     assert (asked.code, asked.json["state"]) == (0, "submitted")
     seen = asked.json["preview"]
     assert seen["kind"] == "synthesis"
-    assert seen["reads"][0] == "bin of people.age"
+    assert seen["reads"][0].startswith("bin of people.age: 0, 10, 20, ")
     assert seen["settings"]["rows"] == 3000
     assert {each["name"] for each in seen["noise"]} == {"one-ways", "choice", "tables"}
     number = asked.json["number"]
