@@ -6,7 +6,7 @@ See docs/reference/study.md; the JSON Schema is generated from the models here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,7 @@ from confide.files.dataset import DeclaredDataset, read_dataset
 from confide.files.error_target import read_target
 from confide.files.kinds import AnyStatistic, with_conditions
 from confide.files.period import PeriodSection, in_period, named_study
+from confide.files.policy.house_rule import SmallCellsWords, promised_of
 from confide.files.public.private_places import PrivatePlaces
 from confide.files.public.public_tables import with_public_files
 from confide.files.superseded import superseded
@@ -30,7 +31,6 @@ from confide.files.texts import Section, beside, read_section
 from confide.files.where import read_where
 from confide.files.yaml_text import read_yaml
 from confide.plans.contribution import PerPatient
-from confide.plans.house_rule import HouseRule, NoisyFile, SmallCells
 from confide.plans.plan import Plan, Statistic, Study
 from confide.plans.pricing.allocate import Ask, make_plan
 from confide.plans.pricing.over_sites import over_sites
@@ -47,9 +47,6 @@ from confide.privacy.unit import Entity
 from confide.statistics.section import StatisticSection
 from confide.tables.filter import All, Everything, Predicate
 from confide.tables.schema import Dataset
-
-HouseRuleName: TypeAlias = Literal["cms", "opensafely", "uk-llc", "acro"]
-
 
 _DATASET = "dataset.yaml"
 
@@ -88,13 +85,6 @@ class SpendSection(Section):
     at_most: AmountSection
 
 
-class SmallCellsSection(Section):
-    """A house rule, and whether the raw noisy counts are published beside it."""
-
-    rule: HouseRuleName
-    noisy: Literal["published", "withheld"] = "withheld"
-
-
 class StudyFile(Section):
     """The sections of study.yaml."""
 
@@ -104,7 +94,7 @@ class StudyFile(Section):
     statistics: list[AnyStatistic]
     labels: dict[str, str] = Field(default_factory=dict)
     spend: SpendSection | None = None
-    small_cells: HouseRuleName | Literal["none"] | SmallCellsSection = "none"
+    small_cells: SmallCellsWords = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +214,7 @@ def _read(path: Path, *, declared: DeclaredDataset | None, period: str | None) -
     repeats = file.study.period
     about = file.study.model_dump(exclude={"period", "supersedes"})
     about["supersedes"] = superseded(file.study.supersedes, of=path)
-    about["small_cells"] = _small_cells(file.small_cells)
+    about["small_cells"] = promised_of(file.small_cells)
     study = named_study(about, section=repeats, period=period)
     asked, problem = [], None
     for dataset in measured_in(declared.dataset):
@@ -272,16 +262,6 @@ def _asked(file: StudyFile, *, dataset: Dataset, period: str) -> AskedIn:
         ),
         nano=nano,
     )
-
-
-def _small_cells(section: str | SmallCellsSection) -> SmallCells | None:
-    match section:
-        case "none":
-            return None
-        case str():
-            return SmallCells(rule=HouseRule(section))
-        case SmallCellsSection():
-            return SmallCells(rule=HouseRule(section.rule), noisy=NoisyFile(section.noisy))
 
 
 def _cut(ask: Ask, *, section: PeriodSection | str, period: str, dataset: Dataset) -> Ask:

@@ -59,15 +59,19 @@ def _claim(plan: Priced, *, ledger: Ledger, analyst: str) -> PolicyClaim:
 
 
 def authority_of(ledger: Ledger, entry: Entry) -> AuthorityPart:
-    """Return who asked for an entry, under which policy, and the approvals that admitted it."""
+    """Return who asked for an entry, under which policy, and the approvals that admitted it.
+
+    A later part of a job, or period of a growing release, was admitted with the one it continues.
+    """
     if not entry.policy:
         return asked_by(entry)
     adopted = ledger.desk.version(entry.lineage, digest=entry.policy)
     named = PolicyPart(id=adopted.policy.id, version=adopted.policy.version, sha256=adopted.digest)
+    paid = entry if entry.continues is None else ledger.entry(entry.continues)
     decisions = [
         DecisionPart(role=each.role, decision="approved", at=each.at, why=each.reason or None)
         for submission in ledger.desk.submissions(entry.lineage)
         for each in submission.decisions
-        if submission.number == entry.submission and each.verdict is Verdict.APPROVE
+        if submission.number == paid.submission and each.verdict is Verdict.APPROVE
     ]
     return asked_by(entry, policy=named, decisions=decisions or None)

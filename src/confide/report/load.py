@@ -17,7 +17,7 @@ from confide.release.reused_form import ReusedForm
 from confide.release.verify.verify import Verification, read_certificate, verify
 from confide.release.verify.verify_job import is_job
 from confide.release.verify.verify_reuse import is_reuse, read_reused
-from confide.report.pages.folder import CERTIFICATE
+from confide.report.pages.folder import CERTIFICATE, REPORT
 from confide.report.release import Release
 from confide.report.reused import reused_release
 
@@ -64,9 +64,15 @@ def verified(folder: Path, *, key: str | None = None) -> tuple[Json, Verificatio
         raise ContractError(
             f"{folder.name} holds files of a job ({certificate['plan']['kind']}), not tables: "
             f"{', '.join(each['path'] for each in certificate['outputs'])}.",
-            hint=f"It verifies. What it cost: {folder.name}/{CERTIFICATE}.",
+            hint=f"It verifies. {_page_of(folder)}What it cost: {folder.name}/{CERTIFICATE}.",
         )
     return certificate, checked
+
+
+def _page_of(folder: Path) -> str:
+    """Say where the page of a job is, if it has one."""
+    page = folder / REPORT
+    return f"Read it in {folder.name}/{REPORT}. " if page.is_file() else ""
 
 
 def rebuilt(

@@ -97,6 +97,7 @@ __all__ = [
     "read_asked",
     "read_job",
     "read_plan",
+    "read_priced",
 ]
 
 NAMES: dict[str, Any] = {
@@ -175,6 +176,16 @@ def read_job(value: Json) -> JobPlan:
     if plan.version != 1:
         raise ContractError("This plan has a newer format.", hint="Upgrade confide.")
     return plan
+
+
+def read_priced(value: Json) -> Plan | JobPlan:
+    """Return the plan of a study or of a job, whichever it is.
+
+    Raises:
+        ContractError: If it is of neither format, or a field is unknown.
+    """
+    is_job = isinstance(value, dict) and value.get("is") == "JobPlan"
+    return read_job(value) if is_job else read_plan(value)
 
 
 def _read_statistic(spec: Json) -> Statistic:

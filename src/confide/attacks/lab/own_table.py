@@ -4,7 +4,9 @@
 error says more of them than the number of a line.
 """
 
+import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,39 @@ import numpy as np
 from confide.arrays import Ints
 from confide.errors import ContractError, UnknownNameError
 from confide.public_csv import csv_lines
+from confide.regular_file import reading, reading_text
+from confide.tables.dialect import Separator
+from confide.tables.encoding import Encoding
 
 FEWEST_PATIENTS = 20
+_LARGEST = 2**30
+_PARQUET = (".parquet", ".pq")
+_WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileForm:
+    """How a CSV file is written; a Parquet file says so itself.
+
+    Attributes:
+        separator: Between cells.
+        decimal: "." or ",": before the places of a number.
+        encoding: Of its text.
+    """
+
+    separator: Separator = Separator.COMMA
+    decimal: str = "."
+    encoding: Encoding = Encoding.UTF_8
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise ContractError(
+                "Expected a point or a comma before decimals.", hint='Write --decimal ",".'
+            )
+
+
+USUAL_FORM = FileForm()
+"""Commas, points, UTF-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -64,19 +97,22 @@ class OwnTable:
         return np.asarray(found, dtype=np.int64).ravel()
 
 
-def read_own_table(path: Path, *, quasi: Sequence[str], sensitive: str) -> OwnTable:
-    """Return a CSV file with a line of names and a line a patient.
+def read_own_table(
+    path: Path, *, quasi: Sequence[str], sensitive: str, form: FileForm = USUAL_FORM
+) -> OwnTable:
+    """Return a CSV or Parquet file with a line of names and a line a patient.
 
     Args:
-        path: The file; UTF-8, commas.
+        path: The file; Parquet where it is called so.
         quasi: Columns that others know of a patient.
         sensitive: Column that they want to know.
+        form: How a CSV file is written.
 
     Raises:
         ContractError: If the file is no such table, or columns are named twice; UnknownNameError
             for a column that it does not have.
     """
-    head, *lines = csv_lines(path)
+    head, *lines = _lines(path, form=form)
     if len(set(head)) < len(head):
         raise ContractError(f"{path.name} has two columns of one name.", hint="Rename one.")
     wanted = [*quasi, sensitive]
@@ -123,6 +159,59 @@ def coded(values: Sequence[str]) -> Coded:
         labels=tuple(labels),
         ordered=ordered,
     )
+
+
+def _lines(path: Path, *, form: FileForm) -> list[list[str]]:
+    """Return the names of the columns, and the cells of each patient as texts."""
+    if path.suffix.lower() in _PARQUET:
+        return _parquet_lines(path)
+    if form == USUAL_FORM:
+        return csv_lines(path, largest=_LARGEST)
+    encoding = "utf-8-sig" if form.encoding is Encoding.UTF_8 else form.encoding.value
+    try:
+        with reading_text(path, encoding=encoding, largest=_LARGEST) as file:
+            found = [
+                cells
+                for cells in csv.reader(file, delimiter=form.separator.sign, strict=True)
+                if any(cell.strip() for cell in cells)
+            ]
+    except (OSError, UnicodeError, csv.Error):
+        raise ContractError(
+            f"{path.name} cannot be read as it is said to be written.",
+            hint="Look at --separator and --encoding.",
+        ) from None
+    if not found:
+        raise ContractError(f"{path.name} is empty.", hint="Write a line for each patient.")
+    for place, cells in enumerate(found, start=1):
+        if len(cells) != len(found[0]):
+            raise ContractError(
+                f"{path.name}: line {place} has {len(cells)} columns, and the first one "
+                f"{len(found[0])}.",
+                hint="Look at --separator.",
+            )
+    if form.decimal == ",":
+        found[1:] = [[_with_point(cell) for cell in cells] for cells in found[1:]]
+    return found
+
+
+def _parquet_lines(path: Path) -> list[list[str]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with reading(path) as file:
+            found = pq.read_table(file)
+    except (OSError, pa.ArrowException):
+        raise ContractError(f"{path.name} cannot be read as Parquet.") from None
+    columns = [
+        ["" if value is None else str(value) for value in column.to_pylist()]
+        for column in found.columns
+    ]
+    return [list(found.column_names), *map(list, zip(*columns, strict=True))]
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _WITH_COMMA.fullmatch(cell) else cell
 
 
 def _rank(text: str) -> float:

@@ -227,12 +227,12 @@ def submission_problem(asked: Asked, *, person: Person, adopted: Adopted) -> Ref
     if hashlib.sha256(asked.plan_json.encode()).hexdigest() != asked.plan_digest:
         return Refused(
             message="The plan that those who decide would see is not the one of its digest.",
-            hint="Submit the study itself: confide request submit study.yaml --key YOURS.key",
+            hint="Submit the file itself: confide request submit STUDY.yaml --key YOURS.key",
         )
     if not asked.tier:
         return Refused(
             message="The study names no tier, so nobody knows who decides.",
-            hint="Write study: {tier: ...} in study.yaml.",
+            hint="Write tier: under study: in study.yaml, or under synthesis: in synth.yaml.",
         )
     named = named_problem(
         adopted.policy, tier=asked.tier, project=asked.project, release=asked.release

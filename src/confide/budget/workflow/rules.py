@@ -235,7 +235,8 @@ def admitted(
         best = _why_not(submission, policy, claim=claim, stands=stands, now=now)
     return best or Refused(
         message=f"Tier {tier.id} needs approval by {_of(tier)}; nobody was asked.",
-        hint="Run: confide request submit STUDY.yaml --key YOURS.key, with the file of the study",
+        hint="Run: confide request submit STUDY.yaml --key YOURS.key, with the file of the study "
+        "or synthesis",
         missing=tier.approvals,
     )
 
@@ -254,7 +255,7 @@ def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> R
         if wrong:
             return Refused(
                 message=f"Release {release!r} is planned with {wrong}.",
-                hint="Write the same in study.yaml.",
+                hint="Write the same in the study's file.",
             )
     if tier_of(policy, tier) is None and (tier or demands_a_tier(policy)):
         known = ", ".join(each.id for each in policy.tiers) or "none"
@@ -263,7 +264,8 @@ def named_problem(policy: Policy, *, tier: str, project: str, release: str) -> R
             if tier
             else f"Policy {policy.id!r} says by tier who approves, what a release may cost or for "
             "whom it is, and the study names no tier.",
-            hint=f"Write study: {{tier: ...}} in study.yaml; tiers: {known}.",
+            hint="Write tier: under study: in study.yaml, or under synthesis: in synth.yaml; "
+            f"tiers: {known}.",
         )
     return None
 
@@ -276,7 +278,7 @@ def audience_problem(policy: Policy, *, tier: str, audience: str) -> Refused | N
     return Refused(
         message=f"Tier {tier!r} is for the audience {' or '.join(found.audience)}; the study is "
         f"for {audience or 'none that it names'}.",
-        hint="Name a tier for that audience, or another audience, in study.yaml.",
+        hint="Name a tier for that audience, or another audience, in the study's file.",
     )
 
 
@@ -356,7 +358,7 @@ def _why_not(
             return Refused(
                 message=f"Request {number} is {stands.value}.",
                 hint="Submit it again, changed where that was asked: "
-                "confide request submit study.yaml --key YOURS.key",
+                "confide request submit STUDY.yaml --key YOURS.key",
                 missing=left,
             )
 

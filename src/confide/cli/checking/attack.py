@@ -25,7 +25,8 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
     ] = EVERY,
     *,
     table_path: Annotated[
-        Path | None, typer.Option("--table", help="Your own table: a CSV file, a line a patient.")
+        Path | None,
+        typer.Option("--table", help="Your own table: a CSV or Parquet file, a line a patient."),
     ] = None,
     example: Annotated[
         bool, typer.Option("--example", help="Made-up patients instead, to be shown to anybody.")
@@ -34,6 +35,13 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
         str, typer.Option(help="Columns that others know of a patient, such as age,sex,zip.")
     ] = "",
     sensitive: Annotated[str, typer.Option(help="Column that they want to know.")] = "",
+    separator: Annotated[
+        str, typer.Option(help="Of a CSV file: a comma, a semicolon, tab or bar.")
+    ] = ",",
+    decimal: Annotated[str, typer.Option(help="Of a CSV file: a point or a comma.")] = ".",
+    encoding: Annotated[
+        str, typer.Option(help="Of a CSV file: utf-8, latin-1, windows-1252, utf-16, ...")
+    ] = "utf-8",
     k: Annotated[
         int, typer.Option("--k", help="Of k-anonymous tables, and of the smallest exact count.")
     ] = 5,
@@ -54,18 +62,20 @@ def attack(  # noqa: PLR0913 - what a steward says of a table
     What comes out of a table is exact: for the steward's eyes only.  Opens no ledger and charges
     nothing.
     """
-    from confide.service.checking.attack import attack_table
+    from confide.service.checking.attack import OwnFile, attack_table
 
     if example == (table_path is not None) or (example and (quasi or sensitive)):
         raise typer.BadParameter(
             "Expected --table with --quasi and --sensitive, or --example without them."
         )
+    form = {"separator": separator, "decimal": decimal, "encoding": encoding}
+    own = None if table_path is None else OwnFile(path=table_path, **form)
     out = out or (EXAMPLE_PLACE if example else PLACE)
     output = Output(json=as_json, quiet=quiet)
     with output.stages({}) as progress:
         found = attack_table(
             name,
-            table_path,
+            own,
             quasi=[column.strip() for column in quasi.split(",") if column.strip()],
             sensitive=sensitive,
             k=k,

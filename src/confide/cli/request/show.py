@@ -9,14 +9,13 @@ def show(
     number: Number, dataset: Dataset = HERE, *, as_json: Json = False, quiet: Quiet = False
 ) -> None:
     """Show a request as those who decide see it: plan, errors, charges; reads no data."""
-    from confide.cli.planning.plan import show_plan
-    from confide.cli.request.words import show_standing
+    from confide.cli.request.words import show_asked, show_standing
     from confide.service.requests.listing import show_request
 
     found = show_request(number, dataset=dataset)
 
     def print_all() -> None:
-        show_plan(found.preview)
+        show_asked(found.preview)
         show_standing(found.request)
 
     Output(json=as_json, quiet=quiet).result("request", found, show=print_all)

@@ -1,4 +1,4 @@
-"""``confide request submit``: ask for approval of a study."""
+"""``confide request submit``: ask for approval of a study, a synthesis, or its check."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,24 +9,34 @@ from confide.cli.output import Json, Output, Period, Quiet, say
 from confide.cli.request.options import Key
 
 
-def submit(
-    study: Annotated[Path, typer.Argument(help="A study.yaml.")],
+def submit(  # noqa: PLR0913 - one for each option
+    study: Annotated[Path, typer.Argument(help="A study.yaml or a synth.yaml.")],
     *,
     key: Key,
     note: Annotated[str, typer.Option(help="For those who decide.")] = "",
     revises: Annotated[int, typer.Option(help="Request that this one takes the place of.")] = 0,
     period: Period = None,
+    federation: Annotated[
+        Path | None, typer.Option(help="federation.yaml: this site's part of a study over sites.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Of a synth.yaml that was run: the check of its criteria."),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Ask those whom the study's tier names to approve it; shows what they will see."""
-    from confide.cli.planning.plan import show_plan
+    """Ask those whom the file's tier names to approve it; shows what they will see."""
+    from confide.cli.request.words import show_asked
+    from confide.service.requests.submit import AskedFile, OfSynthesis
     from confide.service.requests.submit import submit as submitted
 
-    asked = submitted(study, key=key, note=note, revises=revises, period=period)
+    part = OfSynthesis.CHECK if check else OfSynthesis.TABLE
+    wanted = AskedFile(file=study, period=period, federation=federation, part=part)
+    asked = submitted(wanted, key=key, note=note, revises=revises)
 
     def show() -> None:
-        show_plan(asked.preview)
+        show_asked(asked.preview)
         say(f"Request {asked.request.number} is submitted.", style="bold")
         if asked.request.missing:
             say(f"Waiting for approval by {asked.request.waits_for}.")

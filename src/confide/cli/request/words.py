@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from confide.cli.output import say
 
 if TYPE_CHECKING:
+    from confide.service.requests.seen import SeenPlan
     from confide.service.requests.standing import Standing, ToldDecision
 
 LAPSED = " (counts no more: rows of the ledger that are lost may have used it)"
@@ -32,3 +33,15 @@ def show_standing(found: "Standing") -> None:
         say(f"  {withheld_text(found.entry, found.withheld)}")
     if found.missing:
         say(f"  waiting for {found.waits_for}")
+
+
+def show_asked(seen: "SeenPlan") -> None:
+    """Print what those who decide see of a plan."""
+    from confide.cli.planning.job import show_job
+    from confide.cli.planning.plan import show_plan
+    from confide.service.planning.job_preview import JobPreview
+
+    if isinstance(seen, JobPreview):
+        show_job(seen)
+    else:
+        show_plan(seen)

@@ -42,6 +42,7 @@ def plan_synth(
 def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     """Print the plan of a synthesis for people."""
     from confide.cli.planning.caps import show_caps_of_all
+    from confide.cli.planning.job import show_admission, show_drawn
 
     say(f"{seen.title or seen.study}  ({seen.dataset})", style="bold")
     body = [(each.name, f"{each.levels:,}", each.read) for each in seen.columns]
@@ -55,17 +56,7 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     pairs = "One pair is" if seen.pairs == 1 else f"At most {seen.pairs} pairs are"
     again = "; if none is worth its noise, each column is counted with the target once more"
     say(f"{pairs} chosen privately and measured{again if seen.target else ''}.")
-    drawn = [
-        (
-            each.name,
-            str(each.uses),
-            each.mechanism,
-            "–" if each.off is None else f"{each.off:.1f}",
-        )
-        for each in seen.noise
-    ]
-    head = ("step", "times", "noise", "a cell is off by, rows")
-    table(head, drawn, title="What is drawn", right=(1, 3))
+    show_drawn(seen.noise, title="What is drawn", head=("step", "a cell is off by, rows"))
     say(
         f"Expected error from noise alone (total variation, {seen.rows:,} rows): about "
         f"{seen.error_of_columns:.3f} of a column, {seen.error_of_pairs:.3f} of a pair that is "
@@ -75,6 +66,8 @@ def show_synthesis_plan(seen: "SynthesisPreview") -> None:
     if seen.check is not None:
         _show_check(seen.check)
     show_caps_of_all(seen.caps, epsilon_delta=seen.epsilon_delta)
+    if not seen.begun:
+        show_admission(seen.approval)
     say(f"All together: {seen.loss.text}.", style="bold")
     for sentence in seen.loss.odds:
         say(f"  {sentence}")

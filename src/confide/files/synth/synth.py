@@ -16,6 +16,7 @@ from confide.budget.policy.epsilon_caps import EpsilonCaps
 from confide.errors import ContractError, UnknownNameError, concerning, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.policy.house_rule import require_no_house_rule
 from confide.files.synth.accept import SynthAccept, read_criteria
 from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
@@ -102,6 +103,7 @@ class SynthFile(Section):
     bins_share: Level = Fraction(1, 10)
     spend: SynthSpend
     accept: SynthAccept | None = None
+    small_cells: str | dict[str, Any] = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +153,7 @@ def read_synth(
                 "It asks for statistics, and for no synthetic table.", hint="Write confide plan."
             )
         file = read_section(SynthFile, value, name=name)
+        require_no_house_rule(file.small_cells)
         if declared is None:
             here = source if isinstance(source, Path) else Path(name)
             declared = read_dataset(beside(file.dataset, of=here))

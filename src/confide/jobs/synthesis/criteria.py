@@ -112,7 +112,7 @@ class Criteria:
         return (*self.never, *self.order)
 
     def require_known(self, columns: Sequence[str], *, found: Sequence[str] = ()) -> None:
-        """Refuse a criterion of a column that the table does not have, or in bins not yet found.
+        """Refuse a criterion of a column that is not there, or of a level of bins not yet found.
 
         Args:
             columns: Of the table.
@@ -120,18 +120,12 @@ class Criteria:
 
         Raises:
             UnknownNameError: Naming a column that is not there.
-            ContractError: If what is compared with the data would be counted in unknown bins, or a
-                rule names a column whose bins are unknown.
+            ContractError: If a criterion names a level of a column whose levels are unknown.
         """
-        if found and self.measured:
-            raise ContractError(
-                f"Criteria that ask the data count in bins, and those of {found[0]!r} are not "
-                "known yet.",
-                hint="Give the column bins, or leave accept: to rules.",
-            )
         for name in self._named():
             if name not in columns:
                 raise UnknownNameError("column", name, known=tuple(columns))
+        for name in self._levelled():
             if name in found:
                 raise ContractError(
                     f"A criterion names {name!r}, whose bins are not known yet.",
@@ -141,6 +135,15 @@ class Criteria:
     def _named(self) -> Iterator[str]:
         for association in self.associations:
             yield from association.columns
+        for prediction in self.predictions:
+            yield prediction.outcome
+        for rule in self.rules:
+            yield from rule.columns
+
+    def _levelled(self) -> Iterator[str]:
+        """Yield columns of which a criterion names a level, or an order of values."""
+        for association in self.associations:
+            yield from association.columns if association.levels else ()
         for prediction in self.predictions:
             yield prediction.outcome
         for rule in self.rules:

@@ -115,9 +115,7 @@ class JobGate:
         progress("check")
         require_sound_job(plan, job=job)
         require_statable(plan)
-        policy = self.ledger.desk.policy(plan.lineage)
-        if plan.dataset.patients or patient_caps(policy):
-            raise _leaves_out()
+        require_everybody_stays(plan, ledger=self.ledger)
         self.engine.check_records(plan.reads, dataset=plan.dataset)
 
     def read(self, plan: JobPlan, *, progress: Callable[[str], None]) -> RecordRows:
@@ -160,6 +158,16 @@ class JobGate:
             adopted = self.ledger.desk.version(entry.lineage, digest=entry.policy)
             if patient_caps(adopted):
                 raise _leaves_out()
+
+
+def require_everybody_stays(plan: JobPlan, *, ledger: Ledger) -> None:
+    """Refuse a job under a policy that leaves patients out.
+
+    Raises:
+        ContractError: If it is.
+    """
+    if plan.dataset.patients or patient_caps(ledger.desk.policy(plan.lineage)):
+        raise _leaves_out()
 
 
 def _leaves_out() -> ContractError:

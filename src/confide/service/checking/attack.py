@@ -7,12 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from confide.errors import InvalidParameterError
+from confide.errors import InvalidParameterError, UnknownNameError
 from confide.service.dump import ASIDE, OMITTED, dump
 from confide.service.grids import TextTable
 
 if TYPE_CHECKING:
     from confide.attacks.lab.anonymity import Anonymity
+    from confide.attacks.lab.own_table import FileForm
     from confide.attacks.lab.run import AttackFound, LabFindings
 
 SCHEMA = "confide.attack/1"
@@ -108,9 +109,48 @@ class LabResults:
     tables: Annotated[tuple[TextTable, ...], ASIDE]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFile:
+    """A table of the steward's own.
+
+    Attributes:
+        path: A CSV or Parquet file, a line a patient.
+        separator: Between cells of a CSV file, in the words of dataset.yaml.
+        decimal: "." or ",": before the places of a number.
+        encoding: Of its text.
+    """
+
+    path: Path
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def form(self) -> "FileForm":
+        """Return how the file is written.
+
+        Raises:
+            ContractError: If one of the words is not known.
+        """
+        from confide.attacks.lab.own_table import FileForm
+        from confide.tables.dialect import Separator
+        from confide.tables.encoding import Encoding
+
+        separators = {each.value: each for each in Separator}
+        encodings = {each.value: each for each in Encoding}
+        if self.separator not in separators:
+            raise UnknownNameError("separator", self.separator, known=separators)
+        if self.encoding not in encodings:
+            raise UnknownNameError("encoding", self.encoding, known=encodings)
+        return FileForm(
+            separator=separators[self.separator],
+            decimal=self.decimal,
+            encoding=encodings[self.encoding],
+        )
+
+
 def attack_table(
     name: str,
-    table: Path | None,
+    table: OwnFile | None,
     *,
     quasi: Sequence[str],
     sensitive: str,
@@ -125,7 +165,7 @@ def attack_table(
 
     Args:
         name: Of an attack, or "all".
-        table: A CSV file, a line a patient; made-up patients when None.
+        table: A CSV or Parquet file, a line a patient; made-up patients when None.
         quasi: Columns that others know of a patient.
         sensitive: Column that they want to know.
         k: Of k-anonymous tables, and the fewest patients of an exact count.
@@ -150,13 +190,13 @@ def attack_table(
     rows = (
         example_table(entropy=coins)
         if table is None
-        else read_own_table(table, quasi=quasi, sensitive=sensitive)
+        else read_own_table(table.path, quasi=quasi, sensitive=sensitive, form=table.form())
     )
     settings = LabSettings(
         table=rows, k=k, epsilon=amount, games=GAMES, targets=TARGETS, entropy=coins
     )
     found = run_lab(settings, attacks=attacks, progress=progress)
-    called = "made-up patients" if table is None else table.name
+    called = "made-up patients" if table is None else table.path.name
     files = _drawn(found, title=called, name=name)
     numbers = f"{_prefix(found)}attack-{name}.json"
     made = _results(found, table=called, files=(*files, numbers))

@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from confide.budget.chain.ledger_time import SystemClock, charged_year
-from confide.budget.ledger import Entry, Scope, Spent
-from confide.budget.workflow.rules import Refused
+from confide.budget.ledger import Entry
 from confide.drawing.words import load_words
-from confide.errors import ContractError, PolicyError
+from confide.errors import ContractError
 from confide.plans.plan import Plan
 from confide.plans.pricing.allocate import forecasts
-from confide.release.approval import admission, analyst_of
+from confide.release.approval import analyst_of
 from confide.release.gate import asked_of
 from confide.release.growing import growable, grown_before, told_grown
 from confide.release.published import key_of_plan, published_before, told_before
 from confide.report.policy.policy_planned import unlike_planned
 from confide.report.wording.guarantee import patient_promises
 from confide.service.dump import OMITTED
+from confide.service.planning.admission import Admission, told_admission
 from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
 from confide.service.planning.growth import ToldGrowth, told_growth
 from confide.service.planning.left_out import Refusal, told_refusal
@@ -29,25 +28,6 @@ from confide.service.planning.offers import Offer, offered
 from confide.service.planning.outlook import Measured, Outlook, measured_by, outlooks
 from confide.service.planning.road import ToldRoad
 from confide.service.site import Site
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
-    """Whether the policy admits a plan now.
-
-    Attributes:
-        admitted: Whether it does.
-        request: Number of the request that lets it.
-        missing: Roles whose approval is missing.
-        message: Why not.
-        hint: What would help.
-    """
-
-    admitted: bool
-    request: int | None
-    missing: tuple[str, ...]
-    message: str
-    hint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +127,7 @@ def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview
         fits=refused is None and all(cap.fits for cap in caps),
         released_as=released,
         withheld_as=known.number if known is not None and known.withheld else None,
-        approval=_approval(planned, site=site, spent=spent, analyst=who),
+        approval=told_admission(planned, site=site, spent=spent, analyst=who),
         unlike_planned=_unlike(planned, site=site, known=known),
         grows_from=grows,
         grows=told_growth(planned),
@@ -172,35 +152,6 @@ def _before(planned: Plan, *, site: Site, asked: Mapping[str, str]) -> str:
         return told_grown(grown, plan=planned)
     before = published_before(planned, ledger=site.ledger, **asked)
     return told_before(before, plan=planned) if before else ""
-
-
-def _closed_year(spent: Spent) -> PolicyError | None:
-    """Return why nothing is charged in a calendar year that has a cap and was not opened."""
-    for use in spent.scopes:
-        if use.scope is Scope.CALENDAR_YEAR and use.cap is not None and use.period.isdigit():
-            try:
-                charged_year(SystemClock().now(), open_year=int(use.period), capped=True)
-            except PolicyError as closed:
-                return closed
-    return None
-
-
-def _approval(planned: Plan, *, site: Site, spent: Spent, analyst: str) -> Admission:
-    """Return whether the policy admits the plan now, and if not why and what would help."""
-    answer = admission(site.ledger, planned, analyst=analyst)
-    closed = _closed_year(spent)
-    if closed is not None:
-        message = str(closed).removesuffix(closed.hint).strip()
-        answer = Refused(message=message, hint=closed.hint)
-    if isinstance(answer, Refused):
-        return Admission(
-            admitted=False,
-            request=None,
-            missing=tuple(answer.missing),
-            message=answer.message,
-            hint=answer.hint,
-        )
-    return Admission(admitted=True, request=answer or None, missing=(), message="", hint="")
 
 
 def _reading(planned: Plan, *, site: Site) -> tuple[str, ...]:

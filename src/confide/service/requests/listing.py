@@ -8,7 +8,7 @@ from confide.budget.plan_text import plan_in
 from confide.errors import UnknownNameError
 from confide.service.dump import SPREAD
 from confide.service.opening import open_ledger, open_site
-from confide.service.planning.preview import preview
+from confide.service.requests.seen import seen_of
 from confide.service.requests.standing import (
     Asked,
     Standing,
@@ -17,7 +17,7 @@ from confide.service.requests.standing import (
     standing,
     withholding,
 )
-from confide.statistics import read_plan
+from confide.statistics import read_priced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,6 @@ def show_request(number: int, *, dataset: Path) -> Asked:
         found = {s.number: s for s in desk.submissions(site.declared.dataset.lineage)}
         if number not in found:
             raise UnknownNameError("request", str(number), known=map(str, found))
-        plan = read_plan(plan_in(found[number].asked.plan_json))
-        who = charged_to(found[number], desk=desk)
-        seen = preview(plan, site=site, analyst=who)
+        plan = read_priced(plan_in(found[number].asked.plan_json))
+        seen = seen_of(plan, site=site, analyst=charged_to(found[number], desk=desk))
         return Asked(request=standing(found[number], ledger=site.ledger), preview=seen)

@@ -8,7 +8,7 @@ from confide.budget.ledger import Ledger
 from confide.budget.workflow.rules import is_lapsed, of_roles, tier_of
 from confide.budget.workflow.submission import Decision, Submission
 from confide.service.dump import OMITTED, SPREAD
-from confide.service.planning.preview import Preview
+from confide.service.requests.seen import SeenPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Asked:
     """
 
     request: Annotated[Standing, SPREAD]
-    preview: Preview
+    preview: SeenPlan
 
 
 def standing(submission: Submission, *, ledger: Ledger) -> Standing:

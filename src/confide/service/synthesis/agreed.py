@@ -6,6 +6,7 @@ from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis, measure_word
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
 from confide.jobs.synthesis.criteria import Criteria
+from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
 
 NOT_YET = "0" * 64
@@ -26,10 +27,18 @@ def agreed_criteria(declared: DeclaredSynthesis) -> Criteria:
     return declared.job.accept
 
 
-def check_of(declared: DeclaredSynthesis, *, release: str) -> SynthesisCheck:
-    """Return the job that checks what a synthesis released."""
+def check_of(
+    declared: DeclaredSynthesis, *, release: str, settled: Synthesis | None = None
+) -> SynthesisCheck:
+    """Return the job that checks what a synthesis released.
+
+    Args:
+        declared: With criteria.
+        release: SHA-256 of what it released.
+        settled: Its settings with the bins that it found; as they were declared when None.
+    """
     amount = {measure_word(declared.declared.dataset): declared.check}
-    return SynthesisCheck(synthesis=declared.job, release=release, **amount)
+    return SynthesisCheck(synthesis=settled or declared.job, release=release, **amount)
 
 
 def check_study(declared: DeclaredSynthesis) -> Study:

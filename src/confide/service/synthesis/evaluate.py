@@ -13,6 +13,7 @@ from typing import Any
 
 from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
+from confide.jobs.synthesis.acceptance.check import SynthesisCheck
 from confide.jobs.synthesis.acceptance.compared import CHECK_FILE, CheckRunner, read_check
 from confide.jobs.synthesis.acceptance.verdict import Acceptance, verdict_on
 from confide.jobs.synthesis.measuring import Measuring
@@ -157,6 +158,21 @@ def told_criteria(verdict: Acceptance) -> tuple[CriterionTold, ...]:
     )
 
 
+def check_plan(of: Site, declared: DeclaredSynthesis) -> JobPlan:
+    """Return the priced plan of the check of a synthesis that was run; charges nothing.
+
+    Raises:
+        ContractError: If it was not run with these criteria, or none of them needs the data.
+    """
+    if not agreed_criteria(declared).measured:
+        raise ContractError(
+            "No criterion needs the data, so nothing is charged and nobody has to approve it.",
+            hint="Run confide synth evaluate.",
+        )
+    made, _ = _released(of, declared, request=None)
+    return plan_of_check(declared, _check(declared, made=made), site=of)
+
+
 @sealing
 def evaluated_synthesis(
     of: Site,
@@ -179,12 +195,12 @@ def evaluated_synthesis(
     """
     criteria = agreed_criteria(declared)
     made, name = _released(of, declared, request=request)
-    table, spec, dataset = made.made.table(), declared.job, made.answer.plan.dataset
+    table, spec, dataset = made.made.table(), made.spec, made.answer.plan.dataset
     title = declared.study.title or declared.study.id
     if not criteria.measured:
         verdict = verdict_on(criteria, spec=spec, dataset=dataset, table=table)
         return SynthesisEvaluation(of=name, verdict=verdict, release=None, title=title)
-    check = check_of(declared, release=made.answer.digest())
+    check = _check(declared, made=made)
     plan = plan_of_check(declared, check, site=of)
     before(plan)
     runner = CheckRunner(check, plan=plan, table=table)
@@ -276,3 +292,8 @@ def _released(
         )
     release = released_synthesis(of, declared, plan=plan, request=request)
     return SyntheticData.of(release.answer), str(release.certificate["id"])
+
+
+def _check(declared: DeclaredSynthesis, *, made: SyntheticData) -> SynthesisCheck:
+    """Return the check of a released table, in the bins that were found, which are released."""
+    return check_of(declared, release=made.answer.digest(), settled=made.spec)

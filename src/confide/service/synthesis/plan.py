@@ -13,15 +13,15 @@ from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
 from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import LAST, Synthesis
-from confide.noise.mechanism import AddedNoise
-from confide.noise.set_selection import SetSelection
 from confide.plans.job import JobPlan, plan_job
 from confide.release.approval import analyst_of
 from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
 from confide.service.dump import OMITTED
 from confide.service.opening import initialise
+from confide.service.planning.admission import Admission, told_admission
 from confide.service.planning.caps import PlanCap, delta_beside, plan_caps
+from confide.service.planning.job_preview import PlannedNoise, told_event, told_noise
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.site import Site
 from confide.service.synthesis.agreed import NOT_YET, check_of, check_study
@@ -47,25 +47,6 @@ class PlannedColumn:
     name: str
     levels: int
     read: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedNoise:
-    """What is drawn.
-
-    Attributes:
-        name: Of the step.
-        uses: How often, at most.
-        mechanism: Its noise.
-        off: Mean absolute error that it adds to a cell, in rows; None of a choice.
-        because: Why a patient moves it so far.
-    """
-
-    name: str
-    uses: int
-    mechanism: str
-    off: float | None
-    because: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +89,7 @@ class SynthesisPreview:
         fits: Whether every cap allows it.
         begun: Whether it was charged, so that it costs nothing to run it, or to go on.
         released: Whether it was run to its end.
+        approval: Whether the policy admits it.
         warnings: What to know before it is run.
         events: Names of the kinds of events of which OMOP tables are written.
         check: Of its criteria, which is charged when it is evaluated; None where there are none
@@ -133,6 +115,7 @@ class SynthesisPreview:
     fits: bool
     begun: bool
     released: bool
+    approval: Admission
     warnings: tuple[str, ...]
     events: tuple[str, ...] = ()
     check: Annotated["PlannedCheck | None", OMITTED] = None
@@ -202,6 +185,7 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         fits=all(cap.fits for cap in caps),
         begun=begun,
         released=done,
+        approval=told_admission(plan, site=site, spent=spent, analyst=who),
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
         events=tuple(kind.name for kind in job.kinds),
         check=None if checked is None else _planned_check(checked, declared=declared),
@@ -235,22 +219,8 @@ def _planned_check(plan: JobPlan, *, declared: DeclaredSynthesis) -> PlannedChec
     if check.criteria.pairs:
         noise = check.noise(PAIRS, adjacency=plan.adjacency)
         off = noise.half_width(CONFIDENCE) / (2 * check.pairs * declared.job.rows)
-    drawn = tuple(
-        PlannedNoise(
-            name=event.name,
-            uses=event.count,
-            mechanism=_told_noise(event.noise),
-            off=event.noise.mean_absolute(),
-            because=event.because,
-        )
-        for event in plan.events
-        if not isinstance(event.noise, SetSelection)
-    )
+    drawn = tuple(told_event(event) for event in plan.events)
     return PlannedCheck(loss=told_loss(plan), noise=drawn, error_of_pairs=off)
-
-
-def _told_noise(noise: AddedNoise) -> str:
-    return f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"
 
 
 def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
@@ -284,18 +254,12 @@ def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
     """Return the noise of each part; of the last tables that of each of as many as there may be."""
     found = []
     for event in plan.events:
-        noise, off, uses = event.noise, None, event.count
+        told = told_event(event)
         if event.name == LAST:
             uses = job.most_tables
             noise = job.noise(job.shares.tables, tables=uses, adjacency=plan.dataset.adjacency)
-        if isinstance(noise, SetSelection):
-            told = f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
-        else:
-            off = noise.mean_absolute()
-            told = _told_noise(noise)
-        found.append(
-            PlannedNoise(name=event.name, uses=uses, mechanism=told, off=off, because=event.because)
-        )
+            told = replace(told, uses=uses, mechanism=told_noise(noise), off=noise.mean_absolute())
+        found.append(told)
     return tuple(found)
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from command_line import confide
@@ -195,3 +197,48 @@ def test_a_column_that_says_nothing_is_no_bug(tmp_path):
             assert ran.code == 0, ran.err
     told = json.loads((tmp_path / "tracker" / "STEWARD-ONLY-attack-tracker.json").read_text())
     assert told["attacks"][0]["exposed"] == 0
+
+
+def test_a_table_of_semicolons_and_latin_letters_or_parquet_is_attacked_as_the_usual_one(tmp_path):
+    lines = [HEAD, *rows()]
+    words = [["åge" if cell == "age" else cell for cell in line] for line in lines]
+    for line in words[1:]:
+        line[0] = f"{line[0]},5"  # a number with a comma for its places
+    path = tmp_path / "ward.csv"
+    path.write_bytes("\r\n".join(";".join(line) for line in words).encode("latin-1"))
+    names = ("--quasi", "åge,sex,zip", "--sensitive", "condition", "--json")
+    form = ("--separator", ";", "--decimal", ",", "--encoding", "latin-1")
+    made = confide("attack", "homogeneity", "--table", path, *names, *form, "--out", tmp_path / "a")
+    assert made.code == 0, made.err
+    columns = dict(zip(words[0], zip(*words[1:], strict=True), strict=True))
+    ages = [float(each.replace(",", ".")) for each in columns["åge"]]
+    pq.write_table(pa.table(columns | {"åge": ages}), tmp_path / "ward.parquet")
+    of = confide(
+        "attack",
+        "homogeneity",
+        "--table",
+        tmp_path / "ward.parquet",
+        *names,
+        "--out",
+        tmp_path / "b",
+    )
+    assert of.code == 0, of.err
+    assert of.json["anonymity"] == made.json["anonymity"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--separator", "/"), "Unknown separator"),
+        (("--encoding", "ebcdic"), "Unknown encoding"),
+        (("--decimal", "!"), "a point or a comma"),
+        (("--separator", ";", "--encoding", "utf-16"), "cannot be read as it is said"),
+    ],
+)
+def test_a_form_that_is_not_that_of_the_file_is_refused_and_shows_no_cell(
+    table, tmp_path, words, told
+):
+    ran = attack("homogeneity", table, *words, "--out", tmp_path / "mine")
+    assert ran.code == 7
+    assert told in ran.err
+    assert "asthma" not in ran.err

@@ -13,8 +13,10 @@ from pyarrow import csv
 
 import confide as product
 from command_line import confide
+from confide.jobs.kinds import read_spec
 from confide.jobs.synthesis.charged_bins import edges_of_one_width, edges_read, quantile_edges
 from confide.plans.canonical import encode
+from confide.release.verify.verify_job import answer_in
 from confide.service.synthesis.combining import synthetic_in
 from pages import ROOT
 from synth_clinic import clinic
@@ -55,6 +57,27 @@ def test_bins_lie_where_the_rows_are_and_analyses_read_them(tmp_path):
     assert "age" in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_criteria_are_checked_in_the_bins_that_were_released(tmp_path):
+    accept = {
+        "share": "1/4",
+        "pairs": "0.3",
+        "associations": [{"of": ["age", "stage"], "within": "0.4"}],
+        "predictions": [{"outcome": "died", "level": "yes", "at-least": "0.55"}],
+    }
+    file = clinic(tmp_path, lifetime="40", spend={"epsilon": "20"}, accept=accept, **ASKED)
+    assert len(confide("synth", "plan", file, "--json").json["check"]["noise"]) == 3
+    assert confide("synth", "run", file, "--out", tmp_path / "out").code == 0
+    told = confide("synth", "evaluate", file, "--out", tmp_path / "verdict", "--json")
+    assert (told.code, told.json["charged"]) == (0, True)
+    assert [each["verdict"] for each in told.json["criteria"]] == ["met"] * 3
+    found = edges_read(synthetic_in(tmp_path / "out").spec.reads.reads[0])
+    plan = answer_in(tmp_path / "verdict").plan
+    check = read_spec(plan.kind, plan.spec)
+    assert edges_read(check.synthesis.reads.reads[0]) == found
+    ledger = ("--ledger", tmp_path / "dataset.yaml")
+    assert confide("verify", tmp_path / "verdict", *ledger).code == 0
+
+
 @pytest.mark.parametrize("at", ["bins1", "one-ways1"])
 def test_one_that_was_killed_while_bins_are_found_goes_on_at_no_charge(tmp_path, at):
     file = clinic(tmp_path, lifetime="1", tables="2", **ASKED)
@@ -85,6 +108,19 @@ def test_one_that_was_killed_while_bins_are_found_goes_on_at_no_charge(tmp_path,
         ),
         (
             {"columns": ASKED["columns"], "accept": {"never": [{"age": {"to": "30"}, "sex": "F"}]}},
+            "'age', whose bins are not known yet",
+        ),
+        (
+            {
+                "columns": ASKED["columns"],
+                "accept": {
+                    "share": "1/4",
+                    "associations": [
+                        {"of": ["age", "died"], "measure": "odds-ratio", "levels": ["3", "yes"]}
+                        | {"within": "1"}
+                    ],
+                },
+            },
             "'age', whose bins are not known yet",
         ),
     ],

@@ -192,6 +192,37 @@ def test_two_hundred_columns_are_refused_with_how_many_would_do(tmp_path):
     assert "2 to 100 columns, got 200" in found.err
 
 
+def test_four_wide_columns_together_are_refused_with_the_number_that_would_do(tmp_path):
+    columns = {name: {"of": "a", "bins": "100"} for name in ("a", "b", "c", "d")}
+    asked = {"columns": columns, "together": [list(columns)], "rows": "10000000"}
+    found = confide("synth", "plan", wide(tmp_path, **asked))
+    assert found.code == 7
+    levels = int(
+        re.search(r"4 columns together of at most (\d+) levels", " ".join(found.err.split()))[1]
+    )
+    for each in columns.values():
+        each["bins"] = str(levels)
+    enough = {"columns": columns, "spend": {"epsilon": "5"}}
+    assert confide("synth", "plan", wide(tmp_path, **(asked | enough))).code == 0
+
+
+@pytest.mark.parametrize("said", ["cms", {"rule": "opensafely", "noisy": "published"}])
+def test_a_house_rule_that_a_synthesis_cannot_keep_is_refused_before_the_charge(tmp_path, said):
+    file = clinic(tmp_path, **{"small-cells": said})
+    for words in (("plan", file), ("run", file, "--out", tmp_path / "out")):
+        found = confide("synth", *words)
+        assert found.code == 7
+        assert "no house rule is kept by a synthesis" in found.err
+    assert confide("synth", "plan", clinic(tmp_path, **{"small-cells": "none"})).code == 0
+
+
+def test_show_of_a_synthesis_names_its_report(tmp_path):
+    ran(tmp_path)
+    shown = confide("show", tmp_path / "out")
+    assert shown.code == 7
+    assert "Read it in out/report.html." in " ".join(shown.err.split())
+
+
 def test_a_share_of_the_cap_is_what_it_costs(tmp_path):
     file = clinic(tmp_path, measure="pure", lifetime="4", spend={"share": "1/8"})
     assert confide("synth", "plan", file, "--json").json["loss"]["epsilon"] == "0.5000"

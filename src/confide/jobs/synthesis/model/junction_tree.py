@@ -98,11 +98,19 @@ def junction_tree(
     )
     cells = sum(clique_cells(clique, sizes=sizes) for clique in cliques)
     if cells > most_cells:
+        largest = max(cliques, key=lambda each: clique_cells(each, sizes=sizes))
         raise ContractError(
             f"The model would have {cells:,} cells; at most {most_cells:,} can be fitted.",
-            hint="Use fewer or coarser bins and categories, or fewer marginals.",
+            hint=f"Use coarser bins and categories, or fewer marginals: {len(largest)} columns "
+            f"together of at most {_levels_each(len(largest), cells=most_cells // len(cliques))} "
+            "levels each would do.",
         )
     return _joined(tuple(sizes), cliques)
+
+
+def _levels_each(columns: int, *, cells: int) -> int:
+    """Return how many levels each of so many columns may have in a table of so many cells."""
+    return max(2, int(math.exp(math.log(max(1, cells)) / columns)))
 
 
 def _graph(variables: int, *, joined: Iterable[Clique]) -> dict[int, frozenset[int]]:
