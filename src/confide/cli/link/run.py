@@ -26,14 +26,11 @@ def run_link(
     quiet: Quiet = False,
 ) -> None:
     """Charge once, link, certify, and leave noisy numbers; no pair and no id is told."""
-    from confide.service.linkage.plan import plan_linkage
     from confide.service.linkage.run import run_linkage
 
     output = Output(json=as_json, quiet=quiet)
-    if warned := plan_linkage(file).warning:
-        output.note(warned)
     with output.stages(STAGES | LINKING) as progress:
-        made = run_linkage(file, out=out, request=request, progress=progress)
+        made = run_linkage(file, out=out, request=request, progress=progress, warn=output.note)
     output.result("link-run", made, show=lambda: show_linked(made))
 
 

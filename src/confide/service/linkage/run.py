@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confide.jobs.kinds import read_spec
-from confide.jobs.linkage.numbers import LinkageNumber, estimates, read_linkage
+from confide.jobs.linkage.numbers import LinkageNumber, estimates, read_linkage, warning
 from confide.jobs.linkage.spec import LINKAGE_FILE
 from confide.release.site.incidents import stored_already
 from confide.release.verify.verify import verify
@@ -47,6 +47,7 @@ def run_linkage(
     out: Path,
     request: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Linked:
     """Run a linkage, save it to ``out`` and verify it there.
 
@@ -55,6 +56,7 @@ def run_linkage(
         out: Folder for the release.
         request: Idempotency key; the plan's digest when None.
         progress: Told the name of each stage.
+        warn: Told what to know before anything is charged, if there is something.
 
     Raises:
         ContractError: If ``out`` holds another release, or linkage.yaml breaks its contract.
@@ -66,6 +68,8 @@ def run_linkage(
     declared = declared_linkage(file)
     with Site(declared.declared) as site:
         plan = linkage_plan(declared)
+        if said := warning(declared.job, adjacency=plan.adjacency):
+            warn(said)
         require_outside(out, folder=site.folder)
         require_room(out, plan=plan, request=request)
         before = site.ledger.head().number
