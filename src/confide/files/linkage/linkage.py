@@ -17,6 +17,7 @@ from pydantic import Field
 from confide.errors import ContractError, in_file
 from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
+from confide.files.policy.policy_sections import YesNo
 from confide.files.texts import Counting, Level, Section, beside, read_section
 from confide.files.yaml_text import read_yaml
 from confide.jobs.linkage.asks import (
@@ -61,7 +62,7 @@ class ScoresSection(Section):
 class LinkageRelease(Section):
     """What is told."""
 
-    overlap: bool = False
+    overlap: YesNo = False
     by: list[str] = Field(default_factory=list)
     histogram: list[Level] = Field(default_factory=list)
     scores: ScoresSection | None = None
