@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.jobs.linkage.asks import STEPS, BestScores, LinkedBy, Overlap, Roster, ScoreHistogram
+from confide.jobs.linkage.asks import STEPS, BestScores, LinkedBy, LinkScores, Overlap, PublicRoster
 from confide.jobs.linkage.assignment import ScoredPairs
 from confide.jobs.linkage.spec import Linkage, told_of_pairs
 from confide.privacy.adjacency import Adjacency
@@ -15,7 +15,7 @@ EDGES = (700, 850, 950)
 
 
 def asked(*, links=1, most=2, ids=()):
-    roster = Roster(
+    roster = PublicRoster(
         rows=len(ids), sha256=hashlib.sha256("\n".join(ids).encode()).hexdigest(), ids=tuple(ids)
     )
     return Linkage(
@@ -29,7 +29,7 @@ def asked(*, links=1, most=2, ids=()):
         asks=(
             Overlap(),
             LinkedBy(column="site"),
-            ScoreHistogram(edges=EDGES),
+            LinkScores(edges=EDGES),
             BestScores(roster=roster, most=most),
         ),
         epsilon=Fraction(4),

@@ -10,7 +10,7 @@ from confide.cli.output import Json, Output, Quiet, say, table
 if TYPE_CHECKING:
     from confide.service.linkage.plan import LinkagePreview
 
-OVER_CAP = 5
+_OVER_CAP = 5
 
 
 def plan_link(
@@ -31,7 +31,7 @@ def plan_link(
         output.note("This linkage is released already: running it again costs nothing.")
     elif not seen.fits:
         output.note("It does not fit: a cap would be passed. Write less under spend.")
-        raise typer.Exit(OVER_CAP)
+        raise typer.Exit(_OVER_CAP)
 
 
 def show_linkage_plan(seen: "LinkagePreview") -> None:

@@ -25,9 +25,9 @@ from confide.jobs.linkage.asks import (
     BestScores,
     LinkageAsk,
     LinkedBy,
+    LinkScores,
     Overlap,
-    Roster,
-    ScoreHistogram,
+    PublicRoster,
 )
 from confide.jobs.linkage.frozen_model import read_frozen_model
 from confide.jobs.linkage.spec import Linkage
@@ -147,7 +147,7 @@ def _asks(release: LinkageRelease, *, of: Path) -> tuple[LinkageAsk, ...]:
     found: list[LinkageAsk] = [Overlap()] if release.overlap else []
     found += [LinkedBy(column=name) for name in release.by]
     if release.histogram:
-        found.append(ScoreHistogram(edges=tuple(on_grid(each) for each in release.histogram)))
+        found.append(LinkScores(edges=tuple(on_grid(each) for each in release.histogram)))
     if release.scores is not None:
         roster = _roster(beside(release.scores.roster, of=of))
         found.append(BestScores(roster=roster, most=release.scores.most))
@@ -166,7 +166,7 @@ def _model(path: Path) -> Mapping[str, Any]:
     return value
 
 
-def _roster(path: Path) -> Roster:
+def _roster(path: Path) -> PublicRoster:
     """Return the public ids of a text file, one a line."""
     try:
         ids = tuple(read_text(path).splitlines())
@@ -177,4 +177,4 @@ def _roster(path: Path) -> Roster:
             f"{path.name}: expected 1 to {_MOST_IDS:,} ids, each on a line of its own and once."
         )
     sha256 = hashlib.sha256("\n".join(ids).encode()).hexdigest()
-    return Roster(rows=len(ids), sha256=sha256, ids=ids)
+    return PublicRoster(rows=len(ids), sha256=sha256, ids=ids)

@@ -75,7 +75,7 @@ class LinkedBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreHistogram:
+class LinkScores:
     """How many links have a score in each bin.
 
     Attributes:
@@ -109,7 +109,7 @@ class ScoreHistogram:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roster:
+class PublicRoster:
     """Public ids of persons of whom scores are told, whether they are in the first table or not.
 
     Attributes:
@@ -147,7 +147,7 @@ class BestScores:
         most: K.
     """
 
-    roster: Roster
+    roster: PublicRoster
     most: int
 
     def __post_init__(self) -> None:
@@ -170,4 +170,4 @@ class BestScores:
         return "each link that is set free is taken by another, at a score that is no better"
 
 
-LinkageAsk: TypeAlias = Overlap | LinkedBy | ScoreHistogram | BestScores
+LinkageAsk: TypeAlias = Overlap | LinkedBy | LinkScores | BestScores

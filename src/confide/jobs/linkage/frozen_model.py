@@ -1,9 +1,9 @@
 """A linkage model of Splink that is fixed before any row is read, and looks at two rows alone.
 
 *Lemma.*  The score of a pair is a function of its two rows and of public numbers: every condition
-is a total function of the pair (:mod:`.conditions`); m and u of each level are written out; no term
-frequencies, which are counted in the tables, no sampling and no training.  So a person who comes or
-goes changes the scores of their own pairs and of no others.  ∎
+is a total function of the pair (:mod:`.pair_conditions`); m and u of each level are written out; no
+term frequencies, which are counted in the tables, no sampling and no training.  So a person who
+comes or goes changes the scores of their own pairs and of no others.  ∎
 
 *Privacy:* the model is part of the plan.  That it was not trained on these rows is the steward's
 word, which ``because`` keeps.
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from confide.errors import ContractError, UnknownNameError
-from confide.jobs.linkage.conditions import written_condition
+from confide.jobs.linkage.pair_conditions import written_condition
 from confide.plans.canonical import canonical_bytes
 
 RECORD = "record"

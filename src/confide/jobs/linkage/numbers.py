@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.errors import VerificationError
-from confide.jobs.linkage.asks import STEPS, BestScores, LinkedBy, Overlap, ScoreHistogram
+from confide.jobs.linkage.asks import STEPS, BestScores, LinkedBy, LinkScores, Overlap
 from confide.jobs.linkage.spec import FORMAT, Linkage
 from confide.privacy.adjacency import Adjacency
 from confide.tables.expression import ColumnOf, OrMissing
@@ -80,7 +80,7 @@ def estimates(
                         _count("persons", label, persons, wide),
                         _share(label, linked, persons, wider),
                     ]
-            case ScoreHistogram(edges=edges):
+            case LinkScores(edges=edges):
                 ends = (*edges[1:], STEPS)
                 for low, high, number in zip(edges, ends, numbers.tolist(), strict=True):
                     of = f"{low / STEPS:.3f} to {high / STEPS:.3f}"
@@ -117,8 +117,8 @@ def warning(spec: Linkage, *, adjacency: Adjacency) -> str:
     """Return what to know of scores by id before spending; "" where none are asked for.
 
     Example:
-        >>> from confide.jobs.linkage.asks import Roster
-        >>> asked = BestScores(roster=Roster(rows=9, sha256="0" * 64), most=4)
+        >>> from confide.jobs.linkage.asks import PublicRoster
+        >>> asked = BestScores(roster=PublicRoster(rows=9, sha256="0" * 64), most=4)
         >>> spec = Linkage(first="a", second="b", fields=("name",), model="{}", because="public",
         ...                threshold=900, asks=(asked,), epsilon=1)
         >>> warning(spec, adjacency=Adjacency.ADD_REMOVE)[:70]

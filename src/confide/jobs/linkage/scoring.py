@@ -67,14 +67,10 @@ def score_pairs(
     """
     if not first["t0"] or not second["t0"]:
         return _pairs(np.zeros(0), np.zeros(0), np.zeros(0), steps=steps, least=least)
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # log lines may hold cells
     try:
         found = _predicted(first, second, fields=fields, model=model)
     except Exception as failed:  # noqa: BLE001 - whatever it is, its text may hold cells
         raise EngineError(type(failed).__name__) from None
-    finally:
-        logging.disable(before)
     return _pairs(*found, steps=steps, least=least)
 
 
@@ -89,9 +85,13 @@ def _predicted(
     try:
         for setting in ("temp_directory = ''", "python_enable_replacements = false"):
             connection.execute(f"SET {setting}")
-        for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        for setting in (
+            "enable_external_access",
+            "autoload_known_extensions",
+            "autoinstall_known_extensions",
+            "allow_community_extensions",
+        ):
             connection.execute(f"SET {setting} = false")
-        connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         api = DuckDBAPI(connection=connection)
         tables = [

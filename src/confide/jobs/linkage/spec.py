@@ -29,8 +29,8 @@ from confide.jobs.linkage.asks import (
     BestScores,
     LinkageAsk,
     LinkedBy,
+    LinkScores,
     Overlap,
-    ScoreHistogram,
 )
 from confide.jobs.linkage.assignment import ScoredPairs, best_scores, linked
 from confide.jobs.linkage.frozen_model import require_frozen
@@ -205,7 +205,7 @@ class Linkage:
                     f"Column {each.column!r} is no category.", hint="Group by declared categories."
                 )
         for ask in self.asks:
-            if isinstance(ask, ScoreHistogram) and ask.edges[0] < self.threshold:
+            if isinstance(ask, LinkScores) and ask.edges[0] < self.threshold:
                 raise ContractError(
                     "A bin of scores begins below the threshold, where nobody is linked.",
                     hint="Begin the histogram at the threshold.",
@@ -271,7 +271,7 @@ def told_of_pairs(
                 level, many = groups[column]
                 counts = (np.bincount(of, minlength=many) for of in (level[kept.first], level))
                 told = np.stack(tuple(counts)).astype(np.int64)
-            case ScoreHistogram(edges=edges):
+            case LinkScores(edges=edges):
                 bins = np.searchsorted(np.array(edges), kept.score, side="right") - 1
                 told = np.bincount(bins[bins >= 0], minlength=len(edges)).astype(np.int64)
             case BestScores():
@@ -317,8 +317,8 @@ def off_by(spec: Linkage, ask: LinkageAsk, *, adjacency: Adjacency) -> float:
     """Return the standard deviation of the noise of a number: in persons, or in scores of 0 to 1.
 
     Example:
-        >>> from confide.jobs.linkage.asks import Roster
-        >>> asked = BestScores(roster=Roster(rows=9, sha256="0" * 64), most=4)
+        >>> from confide.jobs.linkage.asks import PublicRoster
+        >>> asked = BestScores(roster=PublicRoster(rows=9, sha256="0" * 64), most=4)
         >>> spec = Linkage(first="a", second="b", fields=("name",), model="{}", because="public",
         ...                threshold=900, asks=(asked,), epsilon=1)
         >>> round(off_by(spec, asked, adjacency=Adjacency.ADD_REMOVE), 1)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from confide.errors import ConfideError, ContractError
-from confide.jobs.linkage.conditions import written_condition
 from confide.jobs.linkage.frozen_model import read_frozen_model, require_frozen
+from confide.jobs.linkage.pair_conditions import written_condition
 from linkage_world import FIELDS, level, model
 
 COLUMNS = {f"{name}_{side}": f'"{name}_{side}"' for name in ("a", "b") for side in "lr"}
