@@ -17,6 +17,9 @@ from confide.jobs.linkage.frozen_model import RECORD
 _FIRST, _SECOND = "a", "b"
 """Names of the tables; Splink puts them in this order."""
 
+_MARGIN = 0.999
+"""Of the threshold that Splink is told, so that what counts is decided on the grid alone."""
+
 Texts = Mapping[str, Sequence[str | None]]
 
 
@@ -68,14 +71,15 @@ def score_pairs(
     if not first["t0"] or not second["t0"]:
         return _pairs(np.zeros(0), np.zeros(0), np.zeros(0), steps=steps, least=least)
     try:
-        found = _predicted(first, second, fields=fields, model=model)
+        below = least / steps * _MARGIN
+        found = _predicted(first, second, fields=fields, model=model, below=below)
     except Exception as failed:  # noqa: BLE001 - whatever it is, its text may hold cells
         raise EngineError(type(failed).__name__) from None
     return _pairs(*found, steps=steps, least=least)
 
 
 def _predicted(
-    first: Texts, second: Texts, *, fields: Sequence[str], model: str
+    first: Texts, second: Texts, *, fields: Sequence[str], model: str, below: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     import duckdb
     import splink
@@ -99,7 +103,7 @@ def _predicted(
             for texts, name in ((first, _FIRST), (second, _SECOND))
         ]
         linker = splink.Linker(tables, json.loads(model), log_level=logging.CRITICAL)
-        made = linker.inference.predict(threshold_match_probability=None)
+        made = linker.inference.predict(threshold_match_probability=below or None)
         rows = made.as_pyarrow_table().select(
             [f"{RECORD}_l", f"{RECORD}_r", "source_dataset_l", "match_probability"]
         )
