@@ -123,7 +123,7 @@ def read_linkage_file(source: Path, *, declared: DeclaredDataset | None = None) 
             fields=fields,
             model=read_frozen_model(_model(beside(file.model, of=source)), fields=fields),
             because=file.because,
-            threshold=on_grid(file.threshold),
+            threshold=score_on_grid(file.threshold),
             links=file.links,
             asks=_asks(file.release, of=source),
             **{word: amount},
@@ -133,11 +133,11 @@ def read_linkage_file(source: Path, *, declared: DeclaredDataset | None = None) 
         )
 
 
-def on_grid(score: Fraction) -> int:
+def score_on_grid(score: Fraction) -> int:
     """Return the least point of the grid of scores that is no less than a score.
 
     Example:
-        >>> on_grid(Fraction("0.95"))
+        >>> score_on_grid(Fraction("0.95"))
         973
     """
     return math.ceil(score * STEPS)
@@ -147,7 +147,7 @@ def _asks(release: LinkageRelease, *, of: Path) -> tuple[LinkageAsk, ...]:
     found: list[LinkageAsk] = [Overlap()] if release.overlap else []
     found += [LinkedBy(column=name) for name in release.by]
     if release.histogram:
-        found.append(LinkScores(edges=tuple(on_grid(each) for each in release.histogram)))
+        found.append(LinkScores(edges=tuple(score_on_grid(each) for each in release.histogram)))
     if release.scores is not None:
         roster = _roster(beside(release.scores.roster, of=of))
         found.append(BestScores(roster=roster, most=release.scores.most))

@@ -16,7 +16,7 @@ from confide.tables.expression import ColumnOf, OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
-LEVEL = 0.95
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def estimates(
     found: list[LinkageNumber] = []
     for ask in spec.asks:
         noise = spec.noise(ask, adjacency=dataset.adjacency)
-        wide, wider = noise.half_width(LEVEL), noise.half_width((1 + LEVEL) / 2)
+        wide, wider = noise.half_width(_LEVEL), noise.half_width((1 + _LEVEL) / 2)
         numbers = told[ask.name]
         match ask:
             case Overlap():

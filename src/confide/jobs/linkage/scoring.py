@@ -35,7 +35,7 @@ def require_splink() -> None:
         raise MissingExtraError("splink", extra="linkage") from None
 
 
-def rehearse(model: str, *, fields: Sequence[str]) -> None:
+def try_model(model: str, *, fields: Sequence[str]) -> None:
     """Score one made-up row against itself, so that a model is tried before anything is charged.
 
     Raises:

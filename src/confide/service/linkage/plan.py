@@ -5,7 +5,7 @@ from pathlib import Path
 
 from confide.files.linkage.linkage import DeclaredLinkage, read_linkage_file
 from confide.jobs.linkage.numbers import warning
-from confide.jobs.linkage.scoring import rehearse
+from confide.jobs.linkage.scoring import try_model
 from confide.jobs.linkage.spec import off_by
 from confide.plans.job import JobPlan, plan_job
 from confide.release.approval import analyst_of
@@ -76,7 +76,7 @@ def declared_linkage(file: Path) -> DeclaredLinkage:
         MissingExtraError: If Splink is not installed.
     """
     found = read_linkage_file(file)
-    rehearse(found.job.model, fields=found.job.fields)
+    try_model(found.job.model, fields=found.job.fields)
     initialise(found.declared.base)
     return found
 

@@ -12,7 +12,7 @@ from confide.errors import ContractError, EngineError
 from confide.jobs.linkage import scoring
 from confide.jobs.linkage.asks import STEPS
 from confide.jobs.linkage.frozen_model import read_frozen_model
-from confide.jobs.linkage.scoring import rehearse, score_pairs
+from confide.jobs.linkage.scoring import score_pairs, try_model
 from linkage_world import FIELDS, model, person
 
 MODEL = read_frozen_model(model(), fields=FIELDS)
@@ -71,7 +71,7 @@ def test_a_failure_of_the_engine_tells_no_cell(monkeypatch):
     assert "CANARY" not in str(failed.value)
     assert failed.value.__cause__ is None
     with pytest.raises(ContractError, match="does not take the model"):
-        rehearse(MODEL, fields=FIELDS)
+        try_model(MODEL, fields=FIELDS)
 
 
 def test_scores_are_rounded_down_to_the_grid_and_what_is_no_number_is_nought():
