@@ -31,6 +31,7 @@ ELSEWHERE = {
     ("files/areas/shapes.py", "Reader"),
     # databases in memory, servers
     ("rows/engines/duckdb.py", "connect"),
+    ("jobs/linkage/scoring.py", "connect"),
     ("budget/stores/postgres_session.py", "connect"),
     # the null device, to take a closed or broken stream's place; __init__ exports confide.open
     ("cli/streams.py", "open"),

@@ -27,6 +27,7 @@ NEEDS = {
     "docs/how-to/compare-and-export.md": ("docx",),
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
+    "docs/how-to/link-two-tables.md": ("splink",),
     "docs/how-to/pate.md": ("sklearn",),
     "docs/how-to/excel-and-statistics-files.md": ("pandas", "pyreadstat"),
 }
@@ -90,6 +91,7 @@ def test_commands_stand_in_blocks_that_are_run():
 def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Path):
     from confide.files.dataset import read_dataset
     from confide.files.legal import read_legal
+    from confide.files.linkage.linkage import read_linkage_file
     from confide.files.policy.policy import read_policy
     from confide.files.study import read_study
     from confide.files.synth.synth import read_synth
@@ -108,6 +110,9 @@ def test_the_files_of_the_page_can_be_read_and_planned(page: Path, workplace: Pa
         if path.name.startswith("synth"):
             found = read_synth(path)
             assert found.job.events(found.declared.dataset)
+        if path.name.startswith("linkage"):
+            asked = read_linkage_file(path)
+            assert asked.job.events(asked.declared.dataset)
         if path.name.startswith("policy"):
             assert read_policy(path).caps
 

@@ -11,6 +11,7 @@ from confide.cli.checking.doctor import doctor
 from confide.cli.document import document
 from confide.cli.federate import federate
 from confide.cli.ledger import ledger
+from confide.cli.link import link
 from confide.cli.output import write
 from confide.cli.patients import patients
 from confide.cli.planning.plan import plan
@@ -35,8 +36,8 @@ EPILOG = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 policy refuses, 4 approval missing, "
     "5 budget would be exceeded, 6 verification failed, 7 input breaks its contract, "
     "8 outage (no ledger, a full disk, a run over sites that ended): run the same again. "
-    "Only `run`, `synth run`, `synth evaluate`, `federate serve-site` and `demo` spend privacy "
-    "budget."
+    "Only `run`, `synth run`, `synth evaluate`, `link run`, `federate serve-site` and `demo` spend "
+    "privacy budget."
 )
 
 app = typer.Typer(
@@ -95,6 +96,7 @@ app.add_typer(ledger, name="ledger", rich_help_panel=CHECK)
 app.add_typer(patients, name="patients", rich_help_panel=CHECK)
 app.add_typer(request, name="request", rich_help_panel=RELEASE)
 app.add_typer(synth, name="synth", rich_help_panel=RELEASE)
+app.add_typer(link, name="link", rich_help_panel=RELEASE)
 app.add_typer(survey, name="survey", rich_help_panel=RELEASE)
 app.add_typer(federate, name="federate", rich_help_panel=RELEASE)
 app.add_typer(document, name="document", rich_help_panel=CHECK)

@@ -15,6 +15,7 @@ from typing import Any
 from confide.errors import UnknownNameError
 from confide.files.dataset import DatasetFile
 from confide.files.legal import LegalFile
+from confide.files.linkage.linkage import LinkageFile
 from confide.files.policy.policy_sections import PolicyFile
 from confide.files.study import StudyFile
 from confide.files.synth.synth import SynthFile
@@ -26,11 +27,12 @@ FILES: Mapping[str, type[Section]] = {
     "policy": PolicyFile,
     "legal": LegalFile,
     "synth": SynthFile,
+    "linkage": LinkageFile,
 }
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file: "dataset", "study", "policy", "legal" or "synth".
+    """Return the JSON Schema of a file: "dataset", "study", "policy", "legal", "synth", "linkage".
 
     Raises:
         UnknownNameError: If there is no such file.

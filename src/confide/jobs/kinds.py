@@ -6,6 +6,7 @@ from confide.errors import ConfideError, ContractError
 from confide.jobs.kind import JobKind
 from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.pate.job import Pate
+from confide.jobs.linkage.spec import Linkage
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.canonical import Json, decode
@@ -28,6 +29,7 @@ KINDS = registered(
     JobKind(spec=DPSGD, runner="confide.jobs.learning.module_training:ModuleTraining"),
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
     JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
+    JobKind(spec=Linkage, runner="confide.jobs.linkage.spec:Linkage"),
     JobKind(spec=SynthesisCheck, runner="confide.jobs.synthesis.acceptance.compared:CheckRunner"),
 )
 """In the order in which they are told."""

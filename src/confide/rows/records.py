@@ -22,15 +22,30 @@ class RecordRows:
         [5, 3]
     """
 
-    __slots__ = ("__columns",)
+    __slots__ = ("__columns", "__other", "__texts")
 
-    def __init__(self, found: Mapping[str, NDArray[Any]], *, columns: int, most: int) -> None:
+    def __init__(
+        self,
+        found: Mapping[str, NDArray[Any]],
+        *,
+        columns: int,
+        most: int,
+        texts: int = 0,
+        other: "RecordRows | None" = None,
+    ) -> None:
         """Order the columns of :func:`records_query`.
+
+        Args:
+            found: As the engine gives them.
+            columns: How many are whole numbers; texts follow them.
+            most: Rows that a patient may have.
+            texts: How many are texts.
+            other: Rows of a second table.
 
         Raises:
             EngineError: If a patient has more rows than they may.
         """
-        _, patient = np.unique(np.asarray(found["p"]), return_inverse=True)
+        ids, patient = np.unique(np.asarray(found["p"]), return_inverse=True)
         if patient.size and int(np.bincount(patient).max()) > most:
             raise EngineError("contribution bound not enforced")
         rank = np.asarray(found["rk"], dtype=np.int64)
@@ -39,10 +54,29 @@ class RecordRows:
         for name in (*(f"e{i}" for i in range(columns)), "fold"):
             ordered[name] = np.asarray(found[name], dtype=np.int64)[order]
         self.__columns: Mapping[str, NDArray[np.int64]] = ordered
+        self.__texts: dict[str, list[str | None]] = {}
+        if texts:
+            self.__texts["id"] = [str(ids[place]) for place in ordered["patient"]]
+        for place in range(texts):
+            column = np.ma.filled(np.ma.asarray(found[f"e{columns + place}"]).astype("O"), None)
+            self.__texts[f"t{place}"] = [None if v is None else str(v) for v in column[order]]
+        self.__other = other
 
     def reveal_to_job(self) -> Mapping[str, NDArray[np.int64]]:
         """Return ``patient`` (from 0), ``e0, e1, …`` and ``fold``, each of shape (rows,)."""
         return self.__columns
+
+    def reveal_texts_to_job(self) -> Mapping[str, list[str | None]]:
+        """Return ``id`` and ``t0, t1, …`` of the same rows in the same order, where texts are read.
+
+        A missing text is None.
+        """
+        return self.__texts
+
+    @property
+    def other(self) -> "RecordRows | None":
+        """Rows of the second table, where there is one."""
+        return self.__other
 
     def __repr__(self) -> str:
         return "<secret>"

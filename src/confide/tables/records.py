@@ -14,11 +14,24 @@ from dataclasses import dataclass
 from confide.errors import ContractError, InvalidParameterError
 from confide.privacy.unit import Entity
 from confide.tables.bound_contributions import RowBound
-from confide.tables.expression import Expression
-from confide.tables.relation import Relation, check, domain
+from confide.tables.expression import ColumnOf, Expression
+from confide.tables.relation import Relation, check, column_of, domain
 from confide.tables.schema import Dataset, Kind
 
 MOST_FOLDS = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherTexts:
+    """Texts of the persons of a second table, one row each by the keyed order.
+
+    Attributes:
+        relation: Which rows.
+        texts: Declared texts, in the order of the columns ``t0, t1, …``; one may be missing.
+    """
+
+    relation: Relation
+    texts: tuple[ColumnOf, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +45,9 @@ class Records:
         folds: Patients are parted by keyed hash into this many folds.
         unit: Whose rows each ``patient`` is: a patient's, or where the job says so a hospital's;
             or the row itself, which is then its own and in no fold.
+        texts: Declared texts of the same rows, for a job that compares them and lets none leave: in
+            the order of the columns ``t0, t1, …``; one may be missing.
+        other: Texts of a second table that they are compared with.
     """
 
     relation: Relation
@@ -39,9 +55,11 @@ class Records:
     bounds: RowBound
     folds: int = 1000
     unit: Entity = Entity.PATIENT
+    texts: tuple[ColumnOf, ...] = ()
+    other: OtherTexts | None = None
 
     def __post_init__(self) -> None:
-        if not self.reads:
+        if not self.reads and not self.texts:
             raise ContractError("A job reads no column.", hint="Name the columns it needs.")
         if not 1 <= self.folds <= MOST_FOLDS:
             raise InvalidParameterError(f"Expected 1 to 2**20 folds, got {self.folds}.")
@@ -66,4 +84,18 @@ def check_records(records: Records, *, dataset: Dataset) -> None:
             raise ContractError(
                 "A job reads no text: its values are not public.",
                 hint="Declare categories for it.",
+            )
+    _check_texts(records.texts, of=records.relation, dataset=dataset)
+    if records.other is not None:
+        check(records.other.relation, dataset=dataset)
+        _check_texts(records.other.texts, of=records.other.relation, dataset=dataset)
+
+
+def _check_texts(texts: tuple[ColumnOf, ...], *, of: Relation, dataset: Dataset) -> None:
+    """Refuse texts of another table, or columns that are declared as something else."""
+    for text in texts:
+        if text.table != of.table or column_of(text, dataset).kind is not Kind.TEXT:
+            raise ContractError(
+                f"Column {text.column!r} is no text of {of.table!r}.",
+                hint="Declare it as {kind: text} in dataset.yaml.",
             )

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import confide
 from confide.service.opening import open_site
-from federated_sites import COUNT, DATASET, patients_of, write_hospital
+from federated_sites import COUNT, DATASET, changed, patients_of, write_hospital
 from real_command import place_of
 
 NAMES = ("north", "south", "west", "east")
@@ -210,3 +210,94 @@ def test_errors_have_the_exit_codes_of_all_commands(hospitals, tmp_path):
     )  # fmt: skip
     assert wrong.code == 7
     assert "digest that was approved" in wrong.err
+
+
+SECONDS = 2
+SLACK = 60  # machines are slow; a wait without an end would be an hour
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    return Hospitals(tmp_path)
+
+
+def serve_here(hospitals, name, *, seconds=SECONDS, federation=None, digest=None):
+    place = hospitals.root / name
+    return confide(
+        "federate", "serve-site", place / "study.yaml",
+        "--federation", federation or hospitals.root / "federation.yaml",
+        "--folder", hospitals.root / "shared", "--approve", digest or hospitals.digest(),
+        "--out", hospitals.root / f"out-{name}", "--seconds", seconds,
+    )  # fmt: skip
+
+
+def run_here(hospitals):
+    return confide(
+        "federate", "run", hospitals.root / "hub" / "study.yaml", *hospitals.where,
+        "--out", hospitals.root / "out", "--seconds", SECONDS,
+    )  # fmt: skip
+
+
+def untouched(hospitals):
+    return all(lifetime(hospitals.root / name / "dataset.yaml") == 0 for name in hospitals.names)
+
+
+def test_a_coordinator_whom_no_site_answers_ends_in_time_and_names_the_sites(waiting):
+    begun = time.monotonic()
+    ran = run_here(waiting)
+    assert time.monotonic() - begun < SECONDS + SLACK
+    assert ran.code == 8
+    assert all(name in ran.err for name in waiting.names)
+    assert untouched(waiting)
+    assert not (waiting.root / "out").exists()
+
+
+def test_a_site_whose_coordinator_is_silent_ends_in_time_and_charges_nothing(waiting):
+    begun = time.monotonic()
+    ran = serve_here(waiting, "north")
+    assert time.monotonic() - begun < SECONDS + SLACK
+    assert ran.code == 8
+    assert untouched(waiting)
+
+
+def test_a_site_that_was_given_another_federation_finds_the_coordinators_word_nobodys(waiting):
+    run_here(waiting)
+    other = waiting.root / "other.yaml"
+    text = (waiting.root / "federation.yaml").read_text()
+    other.write_text(text.replace("sites-per-person: 1", "sites-per-person: 2"))
+    shown = confide(
+        "federate", "serve-site", waiting.root / "north" / "study.yaml",
+        "--federation", other, "--folder", waiting.root / "shared", "--json",
+    )  # fmt: skip
+    ran = serve_here(waiting, "north", federation=other, digest=shown.json["digest"])
+    assert ran.code != 0
+    assert "hub" in ran.err
+    assert "not signed by the key that was pinned" in ran.err
+    assert untouched(waiting)
+
+
+def test_a_site_with_a_key_that_nobody_pinned_is_told_so(waiting, tmp_path):
+    stranger = Hospitals(tmp_path / "strangers")
+    ran = serve_here(
+        stranger, "north", federation=waiting.root / "federation.yaml", digest="0" * 64
+    )
+    assert ran.code == 7
+    assert "No site of the federation has this site's key" in ran.err
+    assert untouched(stranger)
+
+
+def test_a_site_whose_schema_differs_refuses_and_all_learn_its_name_and_no_value(waiting):
+    changed(waiting.root / "south" / "dataset.yaml", _=("upper: 100", "upper: 110"))
+    shown = confide(
+        "federate", "serve-site", waiting.root / "south" / "study.yaml", *waiting.where,
+        "--json",
+    )  # fmt: skip
+    coordinator = waiting.run(seconds=15)
+    refused = serve_here(waiting, "south", seconds=60, digest=shown.json["digest"])
+    code, _, err = ended(coordinator)
+    assert refused.code == 7
+    assert "the data set's public facts" in refused.err
+    assert code == 8
+    assert "south refused" in err
+    assert "110" not in err
+    assert untouched(waiting)

@@ -35,7 +35,7 @@ from confide.rows.engines.examine import findings
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
-from confide.rows.relational.kept_rows import records_query
+from confide.rows.relational.kept_rows import read_records, record_queries
 from confide.rows.relational.person_sums import PersonSums, stored_sums
 from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sql import WrittenPass, one_pass
@@ -149,8 +149,8 @@ class DuckDBEngine:
         A job may ask for per-patient values of its own, after those of the data set.
         """
         self._require_same(self._without_more_values(dataset))
-        query = records_query(records, dataset=dataset, layout=self._layout)
-        self._bind([self._session.bound(query)])
+        queries = record_queries(records, dataset=dataset, layout=self._layout)
+        self._bind([self._session.bound(query) for query in queries])
 
     def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
         """Read and bound the rows of a job.
@@ -159,9 +159,7 @@ class DuckDBEngine:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         self._require_same(self._without_more_values(dataset))
-        query = records_query(records, dataset=dataset, layout=self._layout)
-        found = self._session.arrays(query)
-        return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
+        return read_records(records, dataset=dataset, layout=self._layout, session=self._session)
 
     def _bind(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
         """Bind statements, reading no rows.

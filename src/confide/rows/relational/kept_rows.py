@@ -5,10 +5,12 @@ from sqlglot import exp
 from confide.rows.cells.build import STAR, at_most, named, num, own, place, ranked, rest, select
 from confide.rows.cells.keyed_order import with_place, with_point
 from confide.rows.cells.layout import Layout
+from confide.rows.cells.session import Session
 from confide.rows.cells.words import order_of
+from confide.rows.records import RecordRows
 from confide.rows.relational.person_rows import relation_rows
 from confide.rows.relational.table_rows import Scope
-from confide.tables.expression import Expression
+from confide.tables.expression import ColumnOf, Expression
 from confide.tables.records import Records, check_records
 from confide.tables.relation import Relation
 from confide.tables.schema import Dataset
@@ -21,6 +23,7 @@ def kept_rows(
     most: int,
     folds: int,
     scope: Scope,
+    texts: tuple[ColumnOf, ...] = (),
 ) -> exp.Select:
     """Return the query for each patient's kept rows: ``p``, ``rk``, ``e0, …`` and ``fold``.
 
@@ -32,14 +35,16 @@ def kept_rows(
         most: Rows that each patient keeps.
         folds: Number of parts by keyed hash of the id.
         scope: What the query can name.
+        texts: Declared texts, after the expressions; a row that lacks one stays.
     """
+    known, reads = reads, (*reads, *texts)
     if scope.per_event:
-        rows = relation_rows(scope, relation, reads=reads, known=reads, ordered=False)
+        rows = relation_rows(scope, relation, reads=reads, known=known, ordered=False)
         each = [own(f"e{i}") for i in range(len(reads))]
         alone = [named(num(1), "rk"), *each, named(num(0), "fold")]
         return _with(select(place("p"), *alone, of=rows), scope=scope)
     dataset = scope.dataset
-    rows = relation_rows(scope, relation, reads=reads, known=reads, ordered=True)
+    rows = relation_rows(scope, relation, reads=reads, known=known, ordered=True)
     order = [own(name) for name in order_of(dataset.table(relation.table))]
     numbered = select(STAR, ranked(order, by=("p",)), of=rows)
     values = [own(f"e{i}") for i in range(len(reads))]
@@ -60,17 +65,43 @@ def _with(query: exp.Select, *, scope: Scope) -> exp.Select:
     return query
 
 
-def records_query(records: Records, *, dataset: Dataset, layout: Layout) -> exp.Select:
-    """Return the query for the rows that a job reads.
+def record_queries(records: Records, *, dataset: Dataset, layout: Layout) -> list[exp.Select]:
+    """Return the query for the rows that a job reads, and that for a second table if there is one.
 
     Raises:
         ContractError: If they are not declared, or do not fit the source.
     """
     check_records(records, dataset=dataset)
-    return kept_rows(
-        records.relation,
-        reads=records.reads,
+    found = [
+        kept_rows(
+            records.relation,
+            reads=records.reads,
+            most=records.bounds.max_rows,
+            folds=records.folds,
+            scope=Scope(dataset=dataset, layout=layout),
+            texts=records.texts,
+        )
+    ]
+    if (other := records.other) is not None:
+        scope = Scope(dataset=dataset, layout=layout)
+        alone = kept_rows(other.relation, reads=(), most=1, folds=1, scope=scope, texts=other.texts)
+        found.append(alone)
+    return found
+
+
+def read_records(
+    records: Records, *, dataset: Dataset, layout: Layout, session: Session
+) -> RecordRows:
+    """Return the rows that a job reads; raises as :func:`record_queries`, and EngineError."""
+    queries = record_queries(records, dataset=dataset, layout=layout)
+    first, *others = [session.arrays(query) for query in queries]
+    other = None
+    if records.other is not None:
+        other = RecordRows(others[0], columns=0, most=1, texts=len(records.other.texts))
+    return RecordRows(
+        first,
+        columns=len(records.reads),
         most=records.bounds.max_rows,
-        folds=records.folds,
-        scope=Scope(dataset=dataset, layout=layout),
+        texts=len(records.texts),
+        other=other,
     )

@@ -1,0 +1,1 @@
+"""linkage.yaml: one linkage is one plan, one charge, one certificate."""

@@ -1,0 +1,1 @@
+"""Record linkage with a frozen model, and what may be told of it."""
