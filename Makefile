@@ -28,7 +28,7 @@ SOURCES := pyproject.toml constraints.txt
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static audit mutants bench docs floors sbom clean
+.PHONY: help demo test check static audit mutants bench docs floors flower sbom clean
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo 'make bench             benchmarks; peers are installed apart, in .venv-bench-*'
 	@echo 'make docs              write the generated pages: schemas, help of every command'
 	@echo 'make floors            the demo and a few tests with the lowest versions that pyproject.toml allows'
+	@echo 'make flower            a federation over Flower, deployed on loopback; its programs are installed apart, in .venv-flower'
 	@echo 'make sbom              the bill of materials (CycloneDX) of what EXTRAS brings, in sbom.cdx.json'
 	@echo 'make clean             remove .venv, .venv-bench-* and caches'
 
@@ -103,6 +104,18 @@ docs: $(call stamp,$(EXTRAS))
 floors:
 	@PYTHON='$(PYTHON)' WORKERS='$(WORKERS)' .ci/floors
 
+# Flower pins older libraries than Confide's own tests do, so it has an environment of its own.
+.venv-flower/.installed: .ci/flower.txt pyproject.toml | $(BIN)/python
+	@echo 'Installing Flower and Confide beside it, pinned in .ci/flower.txt'
+	@rm -rf .venv-flower && $(BIN)/python -m venv .venv-flower
+	@.venv-flower/bin/python -m pip --disable-pip-version-check --quiet install --upgrade --constraint constraints.txt pip
+	@.venv-flower/bin/python -m pip --disable-pip-version-check --quiet install \
+	  --constraint .ci/flower.txt --build-constraint constraints.txt --editable . flwr
+	@touch $@
+
+flower: $(call stamp,$(EXTRAS)) .venv-flower/.installed
+	CONFIDE_FLOWER=.venv-flower $(BIN)/python -m pytest -p no:xdist -m 'not audit' tests/deployment $(PYTEST_ARGS)
+
 # Two environments, so that the tool does not list itself; neither is the one that tests run in.
 sbom:
 	@test -n '$(PYTHON)' || { echo 'Confide needs Python 3.11 or newer.' >&2; exit 1; }
@@ -118,4 +131,4 @@ sbom:
 	@echo 'Written: sbom.cdx.json'
 
 clean:
-	rm -rf $(VENV) .venv-sbom .venv-floors .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-sbom .venv-floors .venv-flower .venv-bench-* .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from confide.cli.federate_flower import flower
 from confide.cli.output import Json, Output, Quiet, say, table
 from confide.cli.releasing.stages import STAGES
 from confide.errors import ContractError
@@ -23,6 +24,7 @@ federate = typer.Typer(
     help="One release over sites that pool no records, none of which is seen.",
     no_args_is_help=True,
 )
+federate.add_typer(flower, name="flower")
 
 StudyPath = Annotated[Path, typer.Argument(help="A study.yaml, the same at every member.")]
 FederationPath = Annotated[

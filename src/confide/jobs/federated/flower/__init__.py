@@ -1,0 +1,1 @@
+"""Flower as a carrier: it moves the files of a federation's folder, and starts no program."""
