@@ -7,6 +7,7 @@ from confide.jobs.kind import JobKind
 from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.pate.job import Pate
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
+from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.canonical import Json, decode
 from confide.plans.job import Job
@@ -28,6 +29,7 @@ KINDS = registered(
     JobKind(spec=DPSGD, runner="confide.jobs.learning.module_training:ModuleTraining"),
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
     JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
+    JobKind(spec=DeepSynthesis, runner="confide.jobs.synthesis.deep.training:DeepTraining"),
     JobKind(spec=SynthesisCheck, runner="confide.jobs.synthesis.acceptance.compared:CheckRunner"),
 )
 """In the order in which they are told."""

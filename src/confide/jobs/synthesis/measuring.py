@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.adaptive import measured_in_rounds
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.charged_bins import coarse_names, edges_read
 from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
@@ -193,7 +194,7 @@ class Measuring:
         return replace(known, tables=found)
 
 
-def levels_of(rows: RecordRows, spec: Synthesis, *, dataset: Dataset) -> Ints:
+def levels_of(rows: RecordRows, spec: AnySynthesis, *, dataset: Dataset) -> Ints:
     """Return levels of rows, from 0; shape (rows, columns)."""
     columns = rows.reveal_to_job()
     return np.column_stack(
