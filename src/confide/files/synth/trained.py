@@ -20,7 +20,8 @@ BATCH, EPOCHS = 1000, 20
 FEWEST_BATCHES = 10
 """A batch is a tenth of the patients at most."""
 CHECKPOINTS = 5
-CLIP, LEARNING_RATE = Fraction(2), Fraction(1, 50)
+CLIP = {Generator.VAE: Fraction(2), Generator.GAN: Fraction(3)}
+LEARNING_RATE = {Generator.VAE: Fraction(1, 50), Generator.GAN: Fraction(3, 1000)}
 PART_OF_DELTA = 10
 """Of the δ that the data set keeps for such charges, what one synthesis takes."""
 
@@ -141,12 +142,12 @@ def trained(
         rows=job.rows,
         hidden=HIDDEN,
         latent=LATENT,
-        clip=CLIP * job.reads.bounds.max_rows,
+        clip=CLIP[generator] * job.reads.bounds.max_rows,
         rate=rate,
         patients=patients,
         steps=steps,
         sigma_squared=sigma_squared,
-        learning_rate=LEARNING_RATE,
+        learning_rate=LEARNING_RATE[generator],
         checkpoints=min(CHECKPOINTS, steps),
         never=job.never,
         order=job.order,

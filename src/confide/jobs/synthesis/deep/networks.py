@@ -118,7 +118,7 @@ def vae_program(form: Form) -> RowProgram:
     A row is its indicators, then its latent coins.
     """
     return row_program(
-        _module(form.autoencoder, lambda held, rows: _vae_loss(form, held, rows)),
+        _module(form.autoencoder, lambda held, rows: vae_loss(form, held, rows)),
         features=form.width + form.latent,
         outputs=1,
         loss=lambda losses, _: losses.sum(),
@@ -165,7 +165,7 @@ def discriminated(held: Mapping[str, Any], rows: Any) -> Any:
     return layers(held, "discriminator", rows)
 
 
-def _vae_loss(form: Form, held: Mapping[str, Any], rows: Any) -> Any:
+def vae_loss(form: Form, held: Mapping[str, Any], rows: Any) -> Any:
     """Return each row's loss; shape (rows, 1)."""
     import torch
 

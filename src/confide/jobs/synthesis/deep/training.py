@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from confide.arrays import Floats
+from confide.arrays import Floats, Ints
 from confide.errors import MissingExtraError
 from confide.jobs.learning.module_training import one_thread
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows
@@ -105,21 +105,30 @@ class DeepTraining:
         gradients = PerPatientGradients(
             learner.program, weights=(learner.weights, []), clip=float(spec.clip)
         )
-        unit = float(spec.unit)
         with one_thread():
             for step in range(spec.step_of(part - 1), spec.step_of(part)):
                 if step % max(1, spec.steps // _TOLD) == 0:
                     progress(f"step {step} of {spec.steps}")
-                chosen = spec.sampler.draw(of.patients, entropy=entropy)
+                drawn = of.of(spec.sampler.draw(of.patients, entropy=entropy))
                 key = key_of_step(entropy)
                 with no_output():  # a line of a library tells of a pass, and passes of patients
-                    total = gradients.summed(learner.batch(of.of(chosen), key=key))
-                noisy = spec.noise.randomize(total, entropy=entropy)
-                learner.learn(noisy.astype(np.float64) * unit)
+                    total = gradients.summed(learner.batch(drawn, key=key))
+                learner.learn(self._noised(total, drawn=drawn, entropy=entropy))
                 _average(state, learner.generating, of=step - spec.steps // 2 + 1)
         if part == self.parts:
             return {MODEL: _saved(views(state[_AVERAGE], self._form.decoder))}
         return {CHECKPOINT: _saved(state | learner.kept())}
+
+    def _noised(
+        self,
+        total: Ints,
+        *,
+        drawn: Rows,  # noqa: ARG002 - how many were drawn is secret: the divisor is public
+        entropy: Entropy,
+    ) -> Floats:
+        """Return a sum with noise, in the unit of the gradient of one patient."""
+        noisy = self._spec.noise.randomize(total, entropy=entropy)
+        return np.asarray(noisy.astype(np.float64) * float(self._spec.unit))
 
     def _rows(self, rows: RecordRows) -> Rows:
         """Return rows as levels; class 1: of the data."""
