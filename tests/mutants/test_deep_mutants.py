@@ -1,6 +1,6 @@
 """Broken trainings of generators: what bounds a patient, or is public, in the real one is not."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -66,8 +66,7 @@ class TwoForOne(DeepSynthesis):
 def test_two_steps_charged_as_one_sample_are_caught():
     spec = trained(steps=4, checkpoints=1)
     assert samples_are_charged(spec)
-    fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__}
-    cheap = TwoForOne(**fields)
+    cheap = TwoForOne(**{each.name: getattr(spec, each.name) for each in fields(spec)})
     assert not samples_are_charged(cheap)
     losses = [
         job_loss(each.events(dataset()), measure=Measure.ZCDP, delta=DELTA).rho
@@ -115,6 +114,8 @@ def test_a_rate_of_the_actual_number_of_patients_is_caught(monkeypatch):
     real = training.DeepSynthesis.sampler.fget(spec)
 
     class Filled:
+        event = real.event
+
         def draw(self, patients, *, entropy):
             whole = replace(real, rate=min(Fraction(1), Fraction(30, max(1, patients))))
             return whole.draw(patients, entropy=entropy)
