@@ -75,7 +75,7 @@ def test_a_baseline_costs_what_it_was_planned_at_says_that_it_is_one_and_verifie
     certificate = json.loads((out / "certificate.json").read_text())
     (event,) = certificate["events"]
     job = json.loads((out / "job.json").read_text().splitlines()[0])["plan"]["spec"]
-    assert event["poisson_sampling_rate"] == json.loads(job)["rate"] == "1/10"
+    assert event["poisson-sampling-rate"] == json.loads(job)["rate"] == "1/10"
     assert event["uses"] == "20"
     assert float(planned["baseline"]["noise-multiplier"]) > 1
     assert json.loads(job)["clip"] == {"vae": "2", "gan": "3"}[method]

@@ -165,8 +165,8 @@ def discriminated(held: Mapping[str, Any], rows: Any) -> Any:
     return layers(held, "discriminator", rows)
 
 
-def vae_loss(form: Form, held: Mapping[str, Any], rows: Any) -> Any:
-    """Return each row's loss; shape (rows, 1)."""
+def vae_loss(form: Form, held: Mapping[str, Any], rows: Any, *, weight: float = 1.0) -> Any:
+    """Return each row's loss, with a weight of its distance from the prior; shape (rows, 1)."""
     import torch
 
     given, coins = rows[:, : form.width], rows[:, form.width :]
@@ -174,7 +174,7 @@ def vae_loss(form: Form, held: Mapping[str, Any], rows: Any) -> Any:
     mean, log_variance = told[:, : form.latent], told[:, form.latent :]
     made = layers(held, "decoder", mean + torch.exp(log_variance / 2) * coins)
     away = (mean * mean + torch.exp(log_variance) - 1 - log_variance) / 2
-    loss, first = away.sum(1, keepdim=True), 0
+    loss, first = weight * away.sum(1, keepdim=True), 0
     for size in form.sizes:
         part = slice(first, first + size)
         chances = torch.nn.functional.log_softmax(made[:, part], dim=1)

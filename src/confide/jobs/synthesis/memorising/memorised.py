@@ -45,7 +45,7 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenBack:
-    """Canaries in a synthetic table of as many rows as the data.
+    """Canaries in a synthetic table.
 
     Attributes:
         planted: How many.
