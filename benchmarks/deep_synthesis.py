@@ -1,12 +1,12 @@
 """Baselines beside tables from marginals: error of tables of two columns, and AUC, at one charge.
 
-Run: python benchmarks/deep_synthesis.py FOLDER [--draws 1] [--only adult]
+Run: python benchmarks/deep_synthesis.py FOLDER [--draws 1] [--only adult] [--rows 45000]
 
 FOLDER holds ``tabular/adult_discretised.csv.gz`` with ``adult_domain.json`` and
 ``survival/flchain.parquet``.  Columns of more than 20 levels are in 10 bins, as synth.yaml has them
 when nothing is said.  ε = 1, δ = 10⁻⁶ (half of it beside the samples of a generator, a tenth of
 which one training takes), one patient added or removed, one row a patient, exact noise.  The AUC is
-that of a logistic regression on a fifth of the rows, which were kept apart.
+that of a logistic regression on the rows that were kept apart.
 """
 
 import argparse
@@ -91,12 +91,12 @@ def generated(levels: np.ndarray, generator: Generator, job: object, dataset: ob
     return table, time.process_time() - began
 
 
-def compared(name: str, folder: Path, *, draws: int) -> None:
+def compared(name: str, folder: Path, *, draws: int, rows: int) -> None:
     """Print lines of Markdown for one table, each as soon as it is known."""
     levels, names, sizes, target = {"adult": adult, "flchain": flchain}[name](folder)
     levels, sizes = coarse(levels, sizes)
     order = np.random.default_rng(20261128).permutation(len(levels))
-    cut = min(45_000, 4 * len(levels) // 5)
+    cut = min(rows, 4 * len(levels) // 5)
     data, judge, at = levels[order[:cut]], levels[order[cut:]], names.index(target)
     print(f"| {name} | the data | | | {auc_of(data, judge, sizes, target=at):.3f} |", flush=True)
     for method in ("tree", "target named", "vae", "gan"):
@@ -121,8 +121,9 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--rows", type=int, default=45_000, help="of the data, at most")
     asked = parser.parse_args()
     print("| data | method | CPU s | error of pairs | AUC from synthetic |")
     print("|---|---|---|---|---|")
     for table_name in [asked.only] if asked.only else ["flchain", "adult"]:
-        compared(table_name, asked.folder, draws=asked.draws)
+        compared(table_name, asked.folder, draws=asked.draws, rows=asked.rows)

@@ -27,8 +27,8 @@ from confide.plans.simulation import Simulation
 from confide.privacy.measure import Measure
 from confide.release.jobs.job_answer import JobAnswer
 
-PLAIN = {"hidden": 64, "latent": 3}
-SMALL = {"hidden": 8, "latent": 3}
+HIDDEN, SMALL, LATENT = 64, 8, 3
+"""Units without noise, and of the one with noise; latent numbers of both."""
 STEPS, RATE, WEIGHT = 2000, 0.01, 0.1
 """Of the one without noise: passes, Adam's rate, weight of the distance from the prior, which is
 below 1, as is usual for tables."""
@@ -62,7 +62,7 @@ def vae_table(rows: Ints, *, clinic: Clinic, epsilon: Fraction | None, entropy: 
 def _without_noise(rows: Ints, *, clinic: Clinic, digest: str) -> Ints:
     import torch
 
-    form = Form(sizes=(clinic.levels,) * len(clinic.columns), **PLAIN)
+    form = Form(sizes=(clinic.levels,) * len(clinic.columns), hidden=HIDDEN, latent=LATENT)
     coins = Simulation(payload_digest=digest).generator("autoencoder")
     start = first_weights(form.autoencoder, coins=coins).astype(np.float32)
     flat = torch.nn.Parameter(torch.from_numpy(start))
@@ -92,7 +92,8 @@ def private_vae(clinic: Clinic, *, rows: int, epsilon: Fraction) -> DeepSynthesi
         columns=of.columns,
         generator=Generator.VAE,
         rows=rows,
-        **SMALL,
+        hidden=SMALL,
+        latent=LATENT,
         clip=Fraction(2),
         rate=rate,
         patients=rows,
