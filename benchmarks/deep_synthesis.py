@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from synthesis import adult, auc_of, error_of_pairs, job_of, made
 
-from confide.files.synth.trained import delta_of, trained
+from confide.files.synth.trained import delta_of, trained_generator
 from confide.jobs.synthesis.deep.generated import BaselineData
 from confide.jobs.synthesis.deep.spec import Generator
 from confide.jobs.synthesis.deep.training import DeepTraining
@@ -73,7 +73,7 @@ def generated(levels: np.ndarray, generator: Generator, job: object, dataset: ob
     """Return the table of a generator and the seconds of processor that all of it took."""
     began = time.process_time()
     delta = delta_of(None, dataset=dataset)
-    spec = trained(job, generator, delta=delta, dataset=dataset)
+    spec = trained_generator(job, generator, delta=delta, dataset=dataset)
     plan = plan_job(spec, study=Study(id="baseline"), dataset=dataset, delta=delta)
     ids = np.arange(len(levels))
     rows = {"p": ids, "rk": ids, "fold": np.zeros(len(ids), int)}

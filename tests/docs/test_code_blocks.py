@@ -27,6 +27,7 @@ NEEDS = {
     "docs/how-to/compare-and-export.md": ("docx",),
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
+    "docs/how-to/deep-synthesis.md": ("torch", "safetensors"),
     "docs/how-to/pate.md": ("sklearn",),
     "docs/how-to/excel-and-statistics-files.md": ("pandas", "pyreadstat"),
 }

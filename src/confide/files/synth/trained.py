@@ -20,7 +20,7 @@ BATCH, EPOCHS = 1000, 20
 FEWEST_BATCHES = 10
 """A batch is a tenth of the patients at most."""
 CHECKPOINTS = 5
-CLIP = {Generator.VAE: Fraction(2), Generator.GAN: Fraction(3)}
+_CLIP = {Generator.VAE: Fraction(2), Generator.GAN: Fraction(3)}
 LEARNING_RATE = {Generator.VAE: Fraction(1, 50), Generator.GAN: Fraction(3, 1000)}
 PART_OF_DELTA = 10
 """Of the δ that the data set keeps for such charges, what one synthesis takes."""
@@ -73,7 +73,7 @@ def job_of_method(
             hint="Give the column public bins, or write method: tree.",
         )
     charged = delta_of(delta, dataset=dataset)
-    return trained(job, generators[method], delta=charged, dataset=dataset), charged
+    return trained_generator(job, generators[method], delta=charged, dataset=dataset), charged
 
 
 def delta_of(asked: Fraction | None, *, dataset: Dataset) -> Fraction:
@@ -100,7 +100,7 @@ def delta_of(asked: Fraction | None, *, dataset: Dataset) -> Fraction:
     return dataset.selection_delta / PART_OF_DELTA if asked is None else asked
 
 
-def trained(
+def trained_generator(
     job: Synthesis,
     generator: Generator,
     *,
@@ -142,7 +142,7 @@ def trained(
         rows=job.rows,
         hidden=HIDDEN,
         latent=LATENT,
-        clip=CLIP[generator] * job.reads.bounds.max_rows,
+        clip=_CLIP[generator] * job.reads.bounds.max_rows,
         rate=rate,
         patients=patients,
         steps=steps,

@@ -12,7 +12,7 @@ from confide.jobs.learning.dp_sgd import REACH
 from confide.jobs.learning.kinks import with_kinks
 from confide.jobs.synthesis.deep.generated import RowMaker, evenly
 from confide.jobs.synthesis.deep.latent import coins_of
-from confide.jobs.synthesis.deep.networks import Form, first_weights, one_hot, views
+from confide.jobs.synthesis.deep.networks import NetworkForm, one_hot, starting_weights, views
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.plans.simulation import Simulation
 from deep_generators import (
@@ -121,8 +121,8 @@ def test_coins_of_rows_are_standard_normal():
 def test_the_gradient_of_a_row_is_that_of_the_evidence_bound():
     from confide.jobs.synthesis.deep.networks import vae_program
 
-    form = Form(sizes=(3, 2), hidden=4, latent=2)
-    flat = torch.from_numpy(first_weights(form.autoencoder, coins=COINS.generator("w")))
+    form = NetworkForm(sizes=(3, 2), hidden=4, latent=2)
+    flat = torch.from_numpy(starting_weights(form.autoencoder, coins=COINS.generator("w")))
     row = torch.tensor([0, 1, 0, 0, 1, 0.3, -0.7], dtype=torch.float64)
     leaf = flat.clone().requires_grad_()
     held = views(leaf, form.autoencoder)
@@ -141,7 +141,7 @@ def test_the_gradient_of_a_row_is_that_of_the_evidence_bound():
 
 
 def test_rows_that_no_generator_makes_are_drawn_evenly_from_those_that_can_be():
-    form = Form(sizes=(2, 3), hidden=2, latent=1)
+    form = NetworkForm(sizes=(2, 3), hidden=2, latent=1)
     weights = {name: np.zeros(shape) for name, shape in form.decoder.items()}
     weights["decoder.last.bias"] = np.array([900.0, 0, 900.0, 0, 0])  # always (0, 0)
     cells = np.zeros((2, 3), dtype=bool)
@@ -185,11 +185,11 @@ def test_a_table_that_is_too_wide_for_a_network_is_refused():
 def test_weights_of_another_form_are_no_answer():
     from confide.jobs.synthesis.deep.generated import _read
 
-    form = Form(sizes=SIZES, hidden=4, latent=2)
+    form = NetworkForm(sizes=SIZES, hidden=4, latent=2)
     with pytest.raises(VerificationError, match="cannot be read"):
         _read(b"no weights", form=form)
     content = files_after(trained(steps=1, checkpoints=1), people_of(5))["model.safetensors"]
     assert set(_read(content, form=form)) == set(form.decoder)
     with pytest.raises(VerificationError, match="not those of this plan"):
-        _read(content, form=Form(sizes=SIZES, hidden=5, latent=2))
+        _read(content, form=NetworkForm(sizes=SIZES, hidden=5, latent=2))
     assert one_hot(np.array([[0, 1]]), sizes=(2, 2)).tolist() == [[1, 0, 0, 1]]

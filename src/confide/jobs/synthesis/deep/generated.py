@@ -16,7 +16,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import ConfideError, ContractError, MissingExtraError, VerificationError
-from confide.jobs.synthesis.deep.networks import Form
+from confide.jobs.synthesis.deep.networks import NetworkForm
 from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.deep.training import MODEL
 from confide.jobs.synthesis.model.belief import beliefs
@@ -53,7 +53,7 @@ class RowMaker:
         impossible: Cells of chance 0.
     """
 
-    form: Form
+    form: NetworkForm
     weights: Mapping[str, Floats]
     impossible: tuple[Impossible, ...] = ()
 
@@ -133,7 +133,7 @@ class BaselineData:
             raise VerificationError("This is no release of a generator.") from None
         if MODEL not in answer.files:
             raise VerificationError("The synthesis has not ended.", hint="Run it again.")
-        form = Form(sizes=spec.sizes(plan.dataset), hidden=spec.hidden, latent=spec.latent)
+        form = NetworkForm(sizes=spec.sizes(plan.dataset), hidden=spec.hidden, latent=spec.latent)
         maker = RowMaker(
             form=form,
             weights=_read(answer.files[MODEL], form=form),
@@ -177,7 +177,7 @@ def refuse_intervals() -> NoReturn:
     )
 
 
-def _read(content: bytes, *, form: Form) -> Mapping[str, Floats]:
+def _read(content: bytes, *, form: NetworkForm) -> Mapping[str, Floats]:
     try:
         from safetensors.numpy import load
     except ImportError as error:

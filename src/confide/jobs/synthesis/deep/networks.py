@@ -37,7 +37,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class NetworkForm:
     """Public sizes of the networks.
 
     Attributes:
@@ -83,7 +83,7 @@ def _two_layers(name: str, *, inputs: int, hidden: int, outputs: int) -> Shapes:
     }
 
 
-def first_weights(shapes: Shapes, *, coins: "Coins") -> Floats:
+def starting_weights(shapes: Shapes, *, coins: "Coins") -> Floats:
     """Return weights to start from, one after another: even in ±1/√inputs; biases 0."""
     parts = [
         coins.uniform(-1, 1, shape) / np.sqrt(shape[1]) if len(shape) == 2 else np.zeros(shape)
@@ -112,7 +112,7 @@ def one_hot(levels: Any, *, sizes: Sequence[int]) -> Floats:
     return np.hstack([np.eye(size)[levels[:, v]] for v, size in enumerate(sizes)])
 
 
-def vae_program(form: Form) -> RowProgram:
+def vae_program(form: NetworkForm) -> RowProgram:
     """Return the gradient of a row's loss under a VAE.
 
     A row is its indicators, then its latent coins.
@@ -125,7 +125,7 @@ def vae_program(form: Form) -> RowProgram:
     )
 
 
-def gan_program(form: Form) -> RowProgram:
+def gan_program(form: NetworkForm) -> RowProgram:
     """Return the gradient of a row's loss under a discriminator; class 1 is of the data."""
     return row_program(
         _module(form.discriminator, discriminated),
@@ -165,7 +165,7 @@ def discriminated(held: Mapping[str, Any], rows: Any) -> Any:
     return layers(held, "discriminator", rows)
 
 
-def vae_loss(form: Form, held: Mapping[str, Any], rows: Any, *, weight: float = 1.0) -> Any:
+def vae_loss(form: NetworkForm, held: Mapping[str, Any], rows: Any, *, weight: float = 1.0) -> Any:
     """Return each row's loss, with a weight of its distance from the prior; shape (rows, 1)."""
     import torch
 
@@ -183,7 +183,7 @@ def vae_loss(form: Form, held: Mapping[str, Any], rows: Any, *, weight: float = 
     return loss
 
 
-def relaxed_rows(form: Form, held: Mapping[str, Any], *, rows: int, coins: "Coins") -> Any:
+def relaxed_rows(form: NetworkForm, held: Mapping[str, Any], *, rows: int, coins: "Coins") -> Any:
     """Return made-up rows of a generator, in parts of 1 a column; shape (rows, width)."""
     import torch
 

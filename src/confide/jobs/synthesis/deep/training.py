@@ -24,12 +24,12 @@ from confide.jobs.learning.module_training import one_thread
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows
 from confide.jobs.synthesis.deep.latent import coins_of, key_of_step
 from confide.jobs.synthesis.deep.networks import (
-    Form,
+    NetworkForm,
     discriminated,
-    first_weights,
     gan_program,
     one_hot,
     relaxed_rows,
+    starting_weights,
     vae_program,
     views,
 )
@@ -68,7 +68,9 @@ class DeepTraining:
         except ImportError as error:
             raise MissingExtraError("PyTorch or safetensors", extra="learning") from error
         self._spec, self._plan = spec, plan
-        self._form = Form(sizes=spec.sizes(plan.dataset), hidden=spec.hidden, latent=spec.latent)
+        self._form = NetworkForm(
+            sizes=spec.sizes(plan.dataset), hidden=spec.hidden, latent=spec.latent
+        )
 
     @property
     def parts(self) -> int:
@@ -81,7 +83,7 @@ class DeepTraining:
 
         coins = Simulation(payload_digest=self._plan.digest()).generator("first weights")
         state = {
-            name: torch.from_numpy(first_weights(shapes, coins=coins))
+            name: torch.from_numpy(starting_weights(shapes, coins=coins))
             for name, shapes in networks(self._spec.generator, self._form).items()
         }
         return {CHECKPOINT: _saved(state)}
@@ -146,7 +148,7 @@ class DeepTraining:
         )
 
 
-def networks(generator: Generator, form: Form) -> dict[str, Any]:
+def networks(generator: Generator, form: NetworkForm) -> dict[str, Any]:
     """Return shapes of the weights of each network that is trained, by name."""
     match generator:
         case Generator.VAE:
@@ -162,7 +164,7 @@ class _Autoencoder:
         self,
         spec: DeepSynthesis,
         *,
-        form: Form,
+        form: NetworkForm,
         state: State,
         coins: "Coins",  # noqa: ARG002
     ) -> None:
@@ -195,7 +197,9 @@ class _Autoencoder:
 class _Adversary:
     """A GAN: rows reach the discriminator alone, and it by noisy gradients."""
 
-    def __init__(self, spec: DeepSynthesis, *, form: Form, state: State, coins: "Coins") -> None:
+    def __init__(
+        self, spec: DeepSynthesis, *, form: NetworkForm, state: State, coins: "Coins"
+    ) -> None:
         self._form, self._coins, self._made = form, coins, spec.batch
         rate = float(spec.learning_rate)
         self._told = _Steps(state, "discriminator", rate=rate)

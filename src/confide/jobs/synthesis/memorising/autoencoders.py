@@ -16,7 +16,13 @@ from confide.errors import MissingExtraError
 from confide.jobs.learning.dp_sgd import sampled_noise
 from confide.jobs.learning.module_training import one_thread
 from confide.jobs.synthesis.deep.generated import BaselineData, RowMaker
-from confide.jobs.synthesis.deep.networks import Form, first_weights, one_hot, vae_loss, views
+from confide.jobs.synthesis.deep.networks import (
+    NetworkForm,
+    one_hot,
+    starting_weights,
+    vae_loss,
+    views,
+)
 from confide.jobs.synthesis.deep.spec import DeepSynthesis, Generator
 from confide.jobs.synthesis.deep.training import DeepTraining
 from confide.jobs.synthesis.memorising.made_up import Clinic, records_of
@@ -32,7 +38,7 @@ HIDDEN, SMALL, LATENT = 64, 8, 3
 STEPS, RATE, WEIGHT = 2000, 0.01, 0.1
 """Of the one without noise: passes, Adam's rate, weight of the distance from the prior, which is
 below 1, as is usual for tables."""
-TIMES = 10
+_TIMES = 10
 """Rows a row of the data: whoever has the weights may draw as many as they like."""
 _DELTA = Fraction(1, 10**7)
 
@@ -62,9 +68,9 @@ def vae_table(rows: Ints, *, clinic: Clinic, epsilon: Fraction | None, entropy: 
 def _without_noise(rows: Ints, *, clinic: Clinic, digest: str) -> Ints:
     import torch
 
-    form = Form(sizes=(clinic.levels,) * len(clinic.columns), hidden=HIDDEN, latent=LATENT)
+    form = NetworkForm(sizes=(clinic.levels,) * len(clinic.columns), hidden=HIDDEN, latent=LATENT)
     coins = Simulation(payload_digest=digest).generator("autoencoder")
-    start = first_weights(form.autoencoder, coins=coins).astype(np.float32)
+    start = starting_weights(form.autoencoder, coins=coins).astype(np.float32)
     flat = torch.nn.Parameter(torch.from_numpy(start))
     shown = one_hot(rows, sizes=form.sizes).astype(np.float32)
     optimizer = torch.optim.Adam([flat], lr=RATE)
@@ -80,7 +86,7 @@ def _without_noise(rows: Ints, *, clinic: Clinic, digest: str) -> Ints:
         name: each.detach().numpy().astype(np.float64)
         for name, each in views(flat, form.autoencoder).items()
     }
-    return RowMaker(form=form, weights=weights).rows(TIMES * len(rows), coins=coins)
+    return RowMaker(form=form, weights=weights).rows(_TIMES * len(rows), coins=coins)
 
 
 def private_vae(clinic: Clinic, *, rows: int, epsilon: Fraction) -> DeepSynthesis:
@@ -117,4 +123,4 @@ def _with_noise(rows: Ints, *, clinic: Clinic, epsilon: Fraction, entropy: Entro
         entropy=entropy,
         progress=lambda _: None,
     )
-    return BaselineData.of(JobAnswer(plan=plan, files=files)).levels(rows=TIMES * len(rows))
+    return BaselineData.of(JobAnswer(plan=plan, files=files)).levels(rows=_TIMES * len(rows))
