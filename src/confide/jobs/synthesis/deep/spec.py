@@ -59,7 +59,7 @@ from confide.tables.schema import Dataset
 MOST_WIDTH = 2000
 """Levels of all columns together: inputs and outputs of the networks."""
 MOST_UNITS = 1000
-MOST_NOISE = 4.0
+LONGEST_NOISE = 4.0
 """Norm of the noise of a step, in clips of the patients expected in a batch, at which steps are
 noise."""
 
@@ -257,11 +257,11 @@ class DeepSynthesis:
             dataset=dataset,
         )
         drowned = self.drowned(dataset)
-        if drowned > MOST_NOISE:
-            enough = math.ceil(self.rows * drowned / MOST_NOISE)
+        if drowned > LONGEST_NOISE:
+            enough = math.ceil(self.rows * drowned / LONGEST_NOISE)
             raise ContractError(
                 f"Noise would drown the training: a step's noise is {drowned:.1f} times as long as "
-                f"all that its patients can add (at most {MOST_NOISE:g} is accepted).",
+                f"all that its patients can add (at most {LONGEST_NOISE:g} is accepted).",
                 hint=f"At this budget {enough:,} rows would do, or fewer columns or levels; "
                 "method: tree asks for less.",
             )
