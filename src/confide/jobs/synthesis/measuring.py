@@ -52,6 +52,11 @@ class Measuring:
         self._adjacency = plan.adjacency
 
     @property
+    def spec(self) -> Synthesis:
+        """What is planned."""
+        return self._spec
+
+    @property
     def parts(self) -> int:
         """One-ways, choice, tables; before them bins where they are to be found."""
         return len(stages_of(self._spec))

@@ -10,7 +10,7 @@ from confide.errors import VerificationError
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
 from confide.jobs.synthesis.deep.generated import BaselineData, refuse_intervals
-from confide.jobs.synthesis.deep.spec import DeepSynthesis
+from confide.jobs.synthesis.measured import MEASURED
 from confide.jobs.synthesis.synthetic import TABLES, SyntheticData
 from confide.release.jobs.job_answer import JOB_PATH, JobAnswer
 from confide.release.verify.verify_job import answer_in
@@ -54,9 +54,9 @@ def data_of(answer: JobAnswer) -> AnyData:
     Raises:
         VerificationError: If it is of no synthesis, or cannot be read.
     """
-    if answer.plan.kind == DeepSynthesis.kind:
-        return BaselineData.of(answer)
-    return SyntheticData.of(answer)
+    if MEASURED in answer.files:
+        return SyntheticData.of(answer)
+    return BaselineData.of(answer)
 
 
 def synthetic_in(folder: str | Path) -> AnyData:

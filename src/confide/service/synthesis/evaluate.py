@@ -13,6 +13,7 @@ from typing import Any
 
 from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
+from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.compared import CHECK_FILE, CheckRunner, read_check
 from confide.jobs.synthesis.acceptance.verdict import Acceptance, verdict_on
 from confide.plans.job import JobPlan
@@ -34,7 +35,6 @@ from confide.service.synthesis.plan import (
     declared_synthesis,
     job_plan,
     plan_of_check,
-    runner_of,
 )
 from confide.service.synthesis.run import name_of_last_part, released_synthesis, verified
 
@@ -267,7 +267,7 @@ def evaluate_synthesis(
 def _released(of: Site, declared: DeclaredSynthesis, *, request: str | None) -> tuple[AnyData, str]:
     """Return what a synthesis gave and its release; charges nothing, since it was run before."""
     plan = job_plan(declared, site=of)
-    runner = runner_of(declared.job, plan=plan)
+    runner = in_parts(declared.job, plan=plan)
     who = analyst_of(of.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     if not has_parts(plan, runner=runner, ledger=of.ledger, analyst=who, request_key=key):

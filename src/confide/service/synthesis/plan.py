@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
+from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
 from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
 from confide.jobs.synthesis.asked import AnySynthesis
@@ -21,7 +22,7 @@ from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
 from confide.plans.job import JobPlan, plan_job
 from confide.release.approval import analyst_of
-from confide.release.jobs.job_rounds import InParts, has_parts
+from confide.release.jobs.job_rounds import has_parts
 from confide.release.published import has_answer, key_of_plan
 from confide.service.dump import OMITTED
 from confide.service.opening import initialise
@@ -178,22 +179,11 @@ def job_plan(declared: DeclaredSynthesis, *, site: Site) -> JobPlan:
     return plan_job(declared.job, study=declared.study, dataset=dataset, delta=declared.delta)
 
 
-def runner_of(job: AnySynthesis, *, plan: JobPlan) -> InParts:
-    """Return what runs a synthesis.
-
-    Raises:
-        MissingExtraError: If a generator is to be trained, without the extra ``learning``.
-    """
-    if isinstance(job, DeepSynthesis):
-        return DeepTraining(job, plan=plan)
-    return Measuring(job, plan=plan)
-
-
 def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPreview:
     """Return what is known of a synthesis, of a data set that is open."""
     plan, job, ledger = job_plan(declared, site=site), declared.job, site.ledger
     who, key = analyst_of(ledger, plan), key_of_plan(plan)
-    runner = runner_of(job, plan=plan)
+    runner = in_parts(job, plan=plan)
     begun = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
     done = has_parts(plan, runner=runner, ledger=ledger, analyst=who, request_key=key)
     spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
@@ -222,9 +212,11 @@ def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPr
         warnings=(),
         check=None if checked is None else _planned_check(checked, declared=declared),
     )
-    if isinstance(job, DeepSynthesis):
-        return _of_generator(found, job, plan=plan)
-    return _of_marginals(found, job, plan=plan)
+    if isinstance(runner, DeepTraining):
+        return _of_generator(found, runner.spec, plan=plan)
+    if isinstance(runner, Measuring):
+        return _of_marginals(found, runner.spec, plan=plan)
+    return found
 
 
 def _of_marginals(found: SynthesisPreview, job: Synthesis, *, plan: JobPlan) -> SynthesisPreview:

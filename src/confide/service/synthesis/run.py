@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from confide.budget.growth import part_key
 from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
-from confide.jobs.kinds import read_spec
+from confide.jobs.kinds import in_parts, read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
 from confide.jobs.synthesis.deep.generated import BASELINE, BaselineData, refuse_intervals
@@ -27,7 +27,7 @@ from confide.service.releasing.jobs import OpenData, run_in_parts
 from confide.service.site import Site
 from confide.service.synthesis.combining import AnyData, combine, data_of
 from confide.service.synthesis.folder import LABEL, Format, arrow_table, write_tables
-from confide.service.synthesis.plan import declared_synthesis, job_plan, runner_of
+from confide.service.synthesis.plan import declared_synthesis, job_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +151,7 @@ def released_synthesis(
     Raises what :func:`confide.release.jobs.job_rounds.release_in_parts` does.
     """
     job = declared.job
-    runner = runner_of(job, plan=plan)
+    runner = in_parts(job, plan=plan)
     return run_in_parts(of, job, plan=plan, runner=runner, request=request, progress=progress)
 
 
@@ -182,7 +182,7 @@ def run_synthesis(
     with Site(declared.declared) as site:
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
-        parts = runner_of(declared.job, plan=plan).parts
+        parts = in_parts(declared.job, plan=plan).parts
         named = name_of_last_part(plan, site=site, request=request, parts=parts)
         require_room(out, plan=plan, request=named)
         before = site.ledger.head().number

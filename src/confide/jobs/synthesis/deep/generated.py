@@ -130,7 +130,7 @@ class BaselineData:
         try:
             spec: DeepSynthesis = decode(DeepSynthesis, json.loads(plan.spec), names=NAMES)
         except ConfideError:
-            raise VerificationError("This is no release of a generator.") from None
+            raise VerificationError("This is no release of a synthesis.") from None
         if MODEL not in answer.files:
             raise VerificationError("The synthesis has not ended.", hint="Run it again.")
         form = NetworkForm(sizes=spec.sizes(plan.dataset), hidden=spec.hidden, latent=spec.latent)

@@ -73,6 +73,11 @@ class DeepTraining:
         )
 
     @property
+    def spec(self) -> DeepSynthesis:
+        """What is planned."""
+        return self._spec
+
+    @property
     def parts(self) -> int:
         """Number of parts, each of which ends with durable weights."""
         return self._spec.checkpoints
