@@ -84,7 +84,7 @@ def delta_of(asked: Fraction | None, *, dataset: Dataset) -> Fraction:
         dataset: Public facts.
 
     Raises:
-        ContractError: If the data set keeps none, or has a mixed ledger.
+        ContractError: If the data set keeps none or less, or has a mixed ledger.
     """
     if dataset.mixed:
         raise ContractError(
@@ -96,6 +96,12 @@ def delta_of(asked: Fraction | None, *, dataset: Dataset) -> Fraction:
             "A generator is trained on Poisson samples, whose ε holds at a δ alone, and the data "
             "set allows none.",
             hint='Write accounting: {delta: "1e-6"} in dataset.yaml, or method: tree.',
+        )
+    if asked is not None and asked > dataset.selection_delta:
+        raise ContractError(
+            "spend: delta is more than the data set keeps for samples and selections, "
+            f"{float(dataset.selection_delta):g}.",
+            hint=f"Leave delta out, which is {float(dataset.selection_delta / PART_OF_DELTA):g}.",
         )
     return dataset.selection_delta / PART_OF_DELTA if asked is None else asked
 
