@@ -72,6 +72,20 @@ def dataset(**given):
     return declared_in(declared(**given), folder=".").dataset
 
 
+def widened(**columns):
+    """A data set in which some columns have so many categories."""
+    found = dataset()
+    table = found.table("people")
+    names = tuple(
+        replace(each, keys=keys, codes=tuple((key, i) for i, key in enumerate(keys)))
+        if (many := columns.get(each.name)) and (keys := tuple(f"k{i}" for i in range(many)))
+        else each
+        for each in table.columns
+    )
+    others = tuple(replace(table, columns=names) if t is table else t for t in found.tables)
+    return replace(found, tables=others)
+
+
 def job(*, names=tuple(COLUMNS), rho=Fraction(1), rows=3000, most=1, found=0, **given):
     """Return a synthesis; of ages in ``found`` bins that are found, or in five that are known."""
     reads = {name: ColumnOf(table="people", column=name) for name in COLUMNS}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ShareIn,
         SurvivalIn,
     )
+    from confide.jobs.synthesis.deep.spec import DeepSynthesis
     from confide.jobs.synthesis.spec import Synthesis
     from confide.plans.contribution import Counted, PerPatient
     from confide.plans.person_time import Per
@@ -85,6 +86,7 @@ _WHERE = {
     "MeanIn": ("confide.jobs.synthesis.analyses", "MeanIn"),
     "ShareIn": ("confide.jobs.synthesis.analyses", "ShareIn"),
     "SurvivalIn": ("confide.jobs.synthesis.analyses", "SurvivalIn"),
+    "DeepSynthesis": ("confide.jobs.synthesis.deep.spec", "DeepSynthesis"),
     "Synthesis": ("confide.jobs.synthesis.spec", "Synthesis"),
     "SynthesisCheck": ("confide.jobs.synthesis.acceptance.check", "SynthesisCheck"),
     "combine": ("confide.service.synthesis.combining", "combine"),
@@ -124,6 +126,7 @@ __all__ = [
     "Count",
     "Counted",
     "DataQuality",
+    "DeepSynthesis",
     "DegreeHistogram",
     "Everything",
     "HazardRegression",

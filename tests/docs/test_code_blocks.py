@@ -28,6 +28,7 @@ NEEDS = {
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
     "docs/how-to/link-two-tables.md": ("splink",),
+    "docs/how-to/deep-synthesis.md": ("torch", "safetensors"),
     "docs/how-to/pate.md": ("sklearn",),
     "docs/how-to/excel-and-statistics-files.md": ("pandas", "pyreadstat"),
 }

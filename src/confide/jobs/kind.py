@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from confide.errors import ContractError
-from confide.plans.job import Job
+from confide.plans.job import Job, JobPlan
 
 _AT_ONCE = ("run",)
 _IN_PARTS = ("parts", "opened", "advanced")
@@ -54,6 +54,11 @@ class JobKind:
         found: Any = getattr(importlib.import_module(module), name, None)
         if not any(all(hasattr(found, part) for part in of) for of in (_AT_ONCE, _IN_PARTS)):
             raise ContractError(f"Job {self.name!r} lacks what runs it, {self.runner}.")
+
+    def runs(self, job: Job, *, plan: JobPlan) -> Any:
+        """Return what runs a job of this kind that is made of settings and plan alone."""
+        module, _, name = self.runner.partition(":")
+        return getattr(importlib.import_module(module), name)(job, plan=plan)
 
     def _states(self, part: str) -> bool:
         return hasattr(self.spec, part) or part in getattr(self.spec, "__dataclass_fields__", {})

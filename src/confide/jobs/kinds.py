@@ -8,9 +8,11 @@ from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.pate.job import Pate
 from confide.jobs.linkage.spec import Linkage
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
+from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.canonical import Json, decode
-from confide.plans.job import Job
+from confide.plans.job import Job, JobPlan
+from confide.release.jobs.job_rounds import InParts
 from confide.statistics import NAMES
 
 
@@ -30,9 +32,21 @@ KINDS = registered(
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
     JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
     JobKind(spec=Linkage, runner="confide.jobs.linkage.spec:Linkage"),
+    JobKind(spec=DeepSynthesis, runner="confide.jobs.synthesis.deep.training:DeepTraining"),
     JobKind(spec=SynthesisCheck, runner="confide.jobs.synthesis.acceptance.compared:CheckRunner"),
 )
 """In the order in which they are told."""
+
+
+def in_parts(job: Job, *, plan: JobPlan) -> InParts:
+    """Return what runs a job in parts, of a kind that needs nothing but its plan.
+
+    Raises:
+        MissingExtraError: If an optional library is needed and not there.
+    """
+    kind = next(each for each in KINDS if each.name == job.kind)
+    found: InParts = kind.runs(job, plan=plan)
+    return found
 
 
 def read_spec(kind: str, text: str) -> Job | None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 def show_memorised(
     *,
     epsilon: Annotated[str, typer.Option(help="Of the generator with noise.")] = "2",
+    method: Annotated[
+        str, typer.Option(help="tree, from marginals; or vae, which takes minutes.")
+    ] = "tree",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -24,7 +27,7 @@ def show_memorised(
     from confide.service.synthesis.memorisation import show_memorisation
 
     output = Output(json=as_json, quiet=quiet)
-    found = show_memorisation(epsilon, progress=output.note)
+    found = show_memorisation(epsilon, method=method, progress=output.note)
     output.result("synth-memorisation", found, show=lambda: print_memorised(found))
 
 
@@ -36,8 +39,8 @@ def print_memorised(found: "MemorisationShown") -> None:
             f"{each.given_back} of {each.planted}",
             f"{100 * each.copies:.1f} %",
             f"{100 * each.held_out_copies:.1f} %",
-            f"{each.advantage:.2f} ± {each.standard_error:.2f}",
-            f"{each.bound:.2f}",
+            "–" if each.advantage is None else f"{each.advantage:.2f} ± {each.standard_error:.2f}",
+            "–" if each.bound is None else f"{each.bound:.2f}",
         )
         for each in found.generators
     ]

@@ -47,19 +47,26 @@ def run_synth(
     with output.stages(STAGES | MEASURING) as progress:
         made = run_synthesis(file, out=out, request=request, form=form, progress=progress)
     output.result("synth-run", made, show=lambda: show_synthesised(made))
-    output.note("No row is a patient. Analyse the tables with confide.combine, not one alone.")
+    if made.baseline is None:
+        output.note("No row is a patient. Analyse the tables with confide.combine, not one alone.")
+    else:
+        output.note("No row is a patient. confide.combine refuses a baseline.")
 
 
 def show_synthesised(made: "Synthesised") -> None:
     """Print where a synthesis is, what it cost and that it verifies."""
     say(f"Report       {made.report}", style="bold")
     say(f"Table        {made.table}  ({made.rows:,} rows)")
-    say(f"Tables       {len(made.tables)} to infer from, {made.tables[0].name} and on")
+    if made.tables:
+        say(f"Tables       {len(made.tables)} to infer from, {made.tables[0].name} and on")
     if made.warehouse is not None:
         say(f"OMOP tables  {made.warehouse}  (an OMOP source opens them)")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
-    together = ["; ".join(", ".join(each) for each in made.cliques if len(each) > 1)]
-    say(f"Measured together: {together[0]}.")
+    if made.baseline is not None:
+        say(made.baseline, style="bold")
+    else:
+        together = ["; ".join(", ".join(each) for each in made.cliques if len(each) > 1)]
+        say(f"Measured together: {together[0]}.")
     spent = "Spent" if made.charged else "Delivered again, nothing charged or read; it had cost"
     say(f"{spent} {made.loss.text}.")
     for sentence in made.loss.odds:

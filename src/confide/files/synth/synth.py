@@ -19,10 +19,13 @@ from confide.files.dataset import DeclaredDataset, read_dataset
 from confide.files.policy.house_rule import require_no_house_rule
 from confide.files.synth.accept import SynthAccept, read_criteria
 from confide.files.synth.events import EventSection, ReadEvents, read_events
+from confide.files.synth.trained import job_of_method
 from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
-from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins
+from confide.jobs.synthesis.adaptive import usual_rounds
+from confide.jobs.synthesis.asked import AnySynthesis
+from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins, edges_between
 from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
@@ -74,6 +77,7 @@ class SynthSpend(Section):
     epsilon: Positive | None = None
     rho: Positive | None = None
     share: Level | None = None
+    delta: Positive | None = None
 
 
 class SynthBounds(Section):
@@ -93,7 +97,7 @@ class SynthFile(Section):
     events: dict[str, EventSection] = Field(default_factory=dict)
     missing: MissingWord = "level"
     target: str = ""
-    method: Literal["tree", "aim"] = "tree"
+    method: Literal["tree", "aim", "vae", "gan"] = "tree"
     together: list[list[str]] = Field(default_factory=list)
     never: list[dict[str, Any]] = Field(default_factory=list)
     order: list[list[str]] = Field(default_factory=list)
@@ -118,15 +122,17 @@ class DeclaredSynthesis:
         file: Name of synth.yaml.
         values: Per-patient values that the job asks for beside those of the data set.
         check: What checking its criteria costs, in the measure of the plan; 0 for nothing.
+        delta: Charged beside steps on Poisson samples; 0 where nothing is sampled.
     """
 
     study: Study
-    job: Synthesis
+    job: AnySynthesis
     tables: int
     declared: DeclaredDataset
     file: str
     values: tuple[PerPatientValue, ...] = ()
     check: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
 
     def asked_of(self, dataset: Dataset) -> Dataset:
         """Return the public facts of a data set with the per-patient values that the job asks."""
@@ -161,14 +167,22 @@ def read_synth(
         share = file.accept.share if file.accept else None
         check = Fraction(math.floor((share or 0) * amount * NANO), NANO)
         events = _events(file, declared=declared)
+        job, delta = job_of_method(
+            _job(file, declared=declared, events=events, amount=amount - check),
+            method=file.method,
+            given=file.model_fields_set,
+            delta=file.spend.delta,
+            dataset=declared.dataset,
+        )
         return DeclaredSynthesis(
             study=Study(**file.synthesis.model_dump()),
-            job=_job(file, declared=declared, events=events, amount=amount - check),
-            tables=_tables(file.tables),
+            job=job,
+            tables=1 if delta else _tables(file.tables),
             declared=declared,
             file=name,
             values=tuple(events.values),
             check=check,
+            delta=delta,
         )
 
 
@@ -241,7 +255,7 @@ def _job(
         ),
         kinds=tuple(events.kinds),
         charged=charged,
-        adaptive=_rounds(len(names)) if file.method == "aim" else 0,
+        adaptive=usual_rounds(len(names)) if file.method == "aim" else 0,
         bins_share=file.bins_share if charged else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         accept=_accepted(file.accept, of=by_name, dataset=dataset) if file.accept else None,
@@ -293,22 +307,11 @@ def _read(
         if isinstance(many, list):
             edges = tuple(canonical(name, edge, within) for edge in many)
         else:
-            edges = _even(within.lower, within.upper, bins=min(many, within.size() - 1))
+            edges = edges_between(within.lower, within.upper, bins=min(many, within.size() - 1))
         of = BinOf(of=of, edges=edges)
     if missing == "level" and not isinstance(of, OrMissing):
         return OrMissing(of=of)  # type: ignore[arg-type]
     return of
-
-
-def _rounds(columns: int) -> int:
-    """Return the rounds of AIM: half as many again as a tree has pairs, of no more than all."""
-    return min(columns * (columns - 1) // 2, columns - 1 + columns // 2)
-
-
-def _even(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:
-    """Return the edges of bins of nearly one width between declared bounds."""
-    bins = max(1, bins)
-    return tuple(lower + (upper - lower) * i // bins for i in range(bins + 1))
 
 
 def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> Fraction:

@@ -215,6 +215,24 @@ def noise_for(
             most = rho_for(epsilon, delta=delta)
         case _:
             assert_never(measure)
+    return sampled_noise(most, delta=delta, rate=rate, steps=steps, measure=measure)
+
+
+def sampled_noise(
+    most: Fraction, *, delta: Fraction, rate: Fraction, steps: int, measure: Measure
+) -> Fraction:
+    """Return the least σ², in squares of C/R, at which steps on Poisson samples cost an amount.
+
+    Args:
+        most: ε under ``pure``, ρ under ``zcdp``.
+        delta: Charged beside it.
+        rate: Probability of each patient in a batch, below 1.
+        steps: Number of batches.
+        measure: Of the ledger.
+
+    Raises:
+        InvalidParameterError: If no noise brings so many steps to it.
+    """
 
     def cost(each: SampledSteps) -> Fraction:
         match measure:

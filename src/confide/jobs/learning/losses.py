@@ -1,9 +1,13 @@
 """Losses of classes: what DP-SGD takes the gradient of, smooth everywhere."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Loss: TypeAlias = Callable[[Any, Any], Any]
+"""Of a module's outputs and the classes of rows: their sum."""
 
 
-def loss_of(outputs: int) -> Any:
+def loss_of(outputs: int) -> Loss:
     """Return the sum of losses over rows: logistic of one output, cross-entropy of several."""
     import torch
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confide.errors import ContractError
-from confide.jobs.learning.losses import loss_of
+from confide.jobs.learning.losses import Loss, loss_of
 from confide.jobs.learning.operations import check
 from confide.plans.canonical import canonical_bytes
 from confide.release.quiet import no_warnings
@@ -53,13 +53,16 @@ class RowProgram:
     digest: str
 
 
-def row_program(module: Any, *, features: int, outputs: int) -> RowProgram:
+def row_program(
+    module: Any, *, features: int, outputs: int, loss: Loss | None = None
+) -> RowProgram:
     """Return what a module does to one row, by running it once on a made-up one.
 
     Args:
         module: In float64 and training mode; its own code runs, so hand over a copy.
         features: Numbers that a row has.
         outputs: Numbers that the module returns for it.
+        loss: Of outputs and classes of rows, summed; that of classes when None.
 
     Raises:
         ContractError: If it cannot be written down; the fix is named.
@@ -71,14 +74,15 @@ def row_program(module: Any, *, features: int, outputs: int) -> RowProgram:
     held = dict(module.named_parameters())
     trained = tuple(name for name, each in held.items() if each.requires_grad)
     frozen = tuple(name for name, each in held.items() if not each.requires_grad)
+    summed = loss or loss_of(outputs)
 
-    def loss(weights: list[Any], still: list[Any], row: Any, of: Any) -> Any:
+    def of_row(weights: list[Any], still: list[Any], row: Any, of: Any) -> Any:
         given = dict(zip((*trained, *frozen), (*weights, *still), strict=True))
         found = functional_call(module, given, (row.unsqueeze(0),))
-        return loss_of(outputs)(found, of.unsqueeze(0))
+        return summed(found, of.unsqueeze(0))
 
     def gradient(weights: list[Any], still: list[Any], row: Any, of: Any) -> Any:
-        found = grad(loss)(weights, still, row, of)
+        found = grad(of_row)(weights, still, row, of)
         return torch.cat([each.reshape(-1) for each in found])
 
     made_up = torch.linspace(-1, 1, features, dtype=torch.float64)

@@ -52,6 +52,11 @@ _STEPS = 15
 Measure = Callable[[Sequence[tuple[int, ...]]], tuple[NoisyTable, ...]]
 
 
+def usual_rounds(columns: int) -> int:
+    """Return the rounds of AIM: half as many again as a tree has pairs, no more than all."""
+    return min(columns * (columns - 1) // 2, columns - 1 + columns // 2)
+
+
 def measured_in_rounds(
     codes: Ints,
     known: MeasuredMarginals,

@@ -66,6 +66,12 @@ def read_in(of: Expression, edges: tuple[int, ...]) -> Expression:
     return BinOf(of=of.of, edges=edges)
 
 
+def edges_between(lower: int, upper: int, *, bins: int) -> tuple[int, ...]:
+    """Return the edges of bins of nearly one width between declared bounds."""
+    bins = max(1, bins)
+    return tuple(lower + (upper - lower) * i // bins for i in range(bins + 1))
+
+
 def edges_of_one_width(grid: Sequence[int], *, bins: int) -> tuple[int, ...]:
     """Return edges of the grid that part it into bins of nearly one width, for a forecast.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.adaptive import measured_in_rounds
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.charged_bins import coarse_names, edges_read
 from confide.jobs.synthesis.counts import exact_table, renamed
 from confide.jobs.synthesis.measured import (
@@ -49,6 +50,11 @@ class Measuring:
         """Take what is public."""
         self._spec, self._plan = spec, plan
         self._adjacency = plan.adjacency
+
+    @property
+    def spec(self) -> Synthesis:
+        """What is planned."""
+        return self._spec
 
     @property
     def parts(self) -> int:
@@ -193,7 +199,7 @@ class Measuring:
         return replace(known, tables=found)
 
 
-def levels_of(rows: RecordRows, spec: Synthesis, *, dataset: Dataset) -> Ints:
+def levels_of(rows: RecordRows, spec: AnySynthesis, *, dataset: Dataset) -> Ints:
     """Return levels of rows, from 0; shape (rows, columns)."""
     columns = rows.reveal_to_job()
     return np.column_stack(

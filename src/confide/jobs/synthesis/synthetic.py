@@ -71,6 +71,10 @@ class SyntheticData:
         names = self.spec.columns
         return tuple(tuple(names[v] for v in each) for each in self.made.measured.cliques)
 
+    def levels(self, *, rows: int | None = None) -> Ints:
+        """Return levels of that table; shape (rows, columns)."""
+        return self.made.table(rows=rows)
+
     def table(self, *, rows: int | None = None) -> Values:
         """Return one synthetic table, to look at: it follows the model as closely as it can."""
         many = self.rows if rows is None else rows

@@ -5,8 +5,8 @@ from dataclasses import replace
 from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis, measure_word
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
-from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
 
 NOT_YET = "0" * 64
@@ -28,7 +28,7 @@ def agreed_criteria(declared: DeclaredSynthesis) -> Criteria:
 
 
 def check_of(
-    declared: DeclaredSynthesis, *, release: str, settled: Synthesis | None = None
+    declared: DeclaredSynthesis, *, release: str, settled: AnySynthesis | None = None
 ) -> SynthesisCheck:
     """Return the job that checks what a synthesis released.
 

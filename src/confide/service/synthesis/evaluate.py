@@ -13,11 +13,10 @@ from typing import Any
 
 from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
+from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
 from confide.jobs.synthesis.acceptance.compared import CHECK_FILE, CheckRunner, read_check
 from confide.jobs.synthesis.acceptance.verdict import Acceptance, verdict_on
-from confide.jobs.synthesis.measuring import Measuring
-from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.plans.job import JobPlan
 from confide.regular_file import tell_day_alone, write_bytes
 from confide.release.approval import analyst_of
@@ -31,8 +30,13 @@ from confide.service.releasing.deliver import require_outside, require_room, req
 from confide.service.releasing.jobs import run_in_parts
 from confide.service.site import Site
 from confide.service.synthesis.agreed import agreed_criteria, check_of
+from confide.service.synthesis.combining import AnyData, data_of
 from confide.service.synthesis.evaluation_page import evaluation_page
-from confide.service.synthesis.plan import declared_synthesis, job_plan, plan_of_check
+from confide.service.synthesis.plan import (
+    declared_synthesis,
+    job_plan,
+    plan_of_check,
+)
 from confide.service.synthesis.run import name_of_last_part, released_synthesis, verified
 
 EVALUATION = "evaluation.json"
@@ -195,7 +199,7 @@ def evaluated_synthesis(
     """
     criteria = agreed_criteria(declared)
     made, name = _released(of, declared, request=request)
-    table, spec, dataset = made.made.table(), made.spec, made.answer.plan.dataset
+    table, spec, dataset = made.levels(), made.spec, made.answer.plan.dataset
     title = declared.study.title or declared.study.id
     if not criteria.measured:
         verdict = verdict_on(criteria, spec=spec, dataset=dataset, table=table)
@@ -276,12 +280,10 @@ def evaluate_synthesis(
     )
 
 
-def _released(
-    of: Site, declared: DeclaredSynthesis, *, request: str | None
-) -> tuple[SyntheticData, str]:
+def _released(of: Site, declared: DeclaredSynthesis, *, request: str | None) -> tuple[AnyData, str]:
     """Return what a synthesis gave and its release; charges nothing, since it was run before."""
     plan = job_plan(declared, site=of)
-    runner = Measuring(declared.job, plan=plan)
+    runner = in_parts(declared.job, plan=plan)
     who = analyst_of(of.ledger, plan, request=request)
     key = request or key_of_plan(plan)
     if not has_parts(plan, runner=runner, ledger=of.ledger, analyst=who, request_key=key):
@@ -291,9 +293,9 @@ def _released(
             "changed after.",
         )
     release = released_synthesis(of, declared, plan=plan, request=request)
-    return SyntheticData.of(release.answer), str(release.certificate["id"])
+    return data_of(release.answer), str(release.certificate["id"])
 
 
-def _check(declared: DeclaredSynthesis, *, made: SyntheticData) -> SynthesisCheck:
+def _check(declared: DeclaredSynthesis, *, made: AnyData) -> SynthesisCheck:
     """Return the check of a released table, in the bins that were found, which are released."""
     return check_of(declared, release=made.answer.digest(), settled=made.spec)

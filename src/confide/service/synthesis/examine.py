@@ -26,9 +26,8 @@ from confide.jobs.synthesis.examining.likeness import (
     trained_on,
 )
 from confide.jobs.synthesis.examining.own_rows import read_own_rows
-from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.service.dump import OMITTED, dump
-from confide.service.synthesis.combining import synthetic_in
+from confide.service.synthesis.combining import AnyData, synthetic_in
 from confide.tables.relation import domain
 
 SCHEMA_OF_EXAMINATION = "confide.synthesis-examination/1"
@@ -100,7 +99,7 @@ def examine_synthesis(
     wanted = _wanted(made, outcome=outcome or spec.target, level=level)
     own = read_own_rows(table, spec=spec, dataset=dataset)
     other = None if holdout is None else read_own_rows(holdout, spec=spec, dataset=dataset)
-    levels, fresh = made.made.table(), None if other is None else other.levels
+    levels, fresh = made.levels(), None if other is None else other.levels
     copies = copies_found(levels, own.levels, fresh)
     trained = None
     if wanted is not None:
@@ -128,7 +127,7 @@ def examine_synthesis(
     return found
 
 
-def _wanted(made: SyntheticData, *, outcome: str, level: str) -> GoodPrediction | None:
+def _wanted(made: AnyData, *, outcome: str, level: str) -> GoodPrediction | None:
     if not outcome:
         return None
     spec, dataset = made.spec, made.answer.plan.dataset

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from confide.jobs.synthesis.deep.generated import BASELINE, BaselineData
 from confide.jobs.synthesis.synthetic import SyntheticData
 from confide.jobs.synthesis.tables import ROWS_A_ROW
 from confide.jobs.synthesis.values import Values
@@ -20,6 +21,8 @@ from confide.regular_file import tell_day_alone, write_bytes
 from confide.release.export import inert
 from confide.release.jobs.job_certificate import JobRelease
 from confide.service.reading.verify import SYNTHETIC
+from confide.service.synthesis.baseline_page import baseline_page
+from confide.service.synthesis.combining import AnyData
 from confide.service.synthesis.page import synthetic_page
 from confide.tables.relation import domain
 
@@ -54,6 +57,41 @@ class SyntheticFolder:
     tables: tuple[Path, ...]
     report: Path
     warehouse: Path | None = None
+
+
+def write_tables(
+    made: AnyData, out: Path, *, release: JobRelease, tables: int, form: Format
+) -> SyntheticFolder:
+    """Write what belongs to a release of a synthesis, or of a baseline, into its folder."""
+    if isinstance(made, BaselineData):
+        return write_baseline(made, out, release=release, form=form)
+    return write_synthetic(made, out, release=release, tables=tables, form=form)
+
+
+def write_baseline(
+    made: BaselineData, out: Path, *, release: JobRelease, form: Format
+) -> SyntheticFolder:
+    """Write the one table of a generator, and a report that says what it is."""
+    label = {"confide": LABEL, "release": str(release.certificate["id"])}
+    name = f"synthetic.{form.value}"
+    content = _content(made.table(), form=form, label=label)
+    about: Json = {
+        **label,
+        "baseline": BASELINE,
+        "method": made.spec.generator.value,
+        "rows": made.rows,
+        "measured-together": [],
+        "sha256": {name: hashlib.sha256(content).hexdigest()},
+    }
+    files = {
+        name: content,
+        SYNTHETIC: _json(about),
+        "report.html": baseline_page(made, release=release).encode(),
+    }
+    for each, held in files.items():
+        write_bytes(out / each, held)
+    tell_day_alone([*(out / each for each in files), out])
+    return SyntheticFolder(table=out / name, tables=(), report=out / "report.html")
 
 
 def write_synthetic(

@@ -3,13 +3,15 @@
 *Privacy:* nobody is in it: patients are drawn by coins, so anybody may see what comes out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from confide.arrays import Ints
 from confide.errors import InvalidParameterError
 from confide.files.dataset import declared_by
-from confide.jobs.synthesis.memorising.made_up import Clinic
+from confide.jobs.synthesis.memorising.autoencoders import vae_table
+from confide.jobs.synthesis.memorising.made_up import Clinic, table_of_marginals
 from confide.jobs.synthesis.memorising.memorised import (
     GivenBack,
     MembershipFound,
@@ -18,6 +20,8 @@ from confide.jobs.synthesis.memorising.memorised import (
 )
 
 TIMES = 5
+TREE = "tree"
+_LEARNED: Mapping[str, Callable[..., Ints]] = {TREE: table_of_marginals, "vae": vae_table}
 _COLUMNS, _LEVELS = 7, 12
 _LARGEST_OF_ALL = 10
 
@@ -34,7 +38,7 @@ class GeneratorShown:
         held_out_copies: The same of patients who were held out.
         more_than_by_chance: Tables that have more copies than held-out patients, beyond three
             standard errors.
-        advantage: Of membership inference by shadow models.
+        advantage: Of membership inference by shadow models; None where none were trained.
         standard_error: Of it.
         bound: That it has to respect.
     """
@@ -45,9 +49,9 @@ class GeneratorShown:
     copies: float
     held_out_copies: float
     more_than_by_chance: int
-    advantage: float
-    standard_error: float
-    bound: float
+    advantage: float | None
+    standard_error: float | None
+    bound: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +70,18 @@ class MemorisationShown:
 
 
 def show_memorisation(
-    epsilon: str, *, progress: Callable[[str], None] = lambda _: None
+    epsilon: str, *, method: str = TREE, progress: Callable[[str], None] = lambda _: None
 ) -> MemorisationShown:
     """Return what generators memorise of made-up patients; opens no file and no ledger.
 
     Args:
         epsilon: Of the private generator, from 0.5 to 10, at δ = 10⁻⁶.
+        method: "tree": from marginals; "vae": by an autoencoder, whose shadows are not trained.
         progress: Told which generator learns.
 
     Raises:
-        InvalidParameterError: If ε is none of these.
+        InvalidParameterError: If ε is none of these, or the method.
+        MissingExtraError: For a VAE, without the extra ``learning``.
     """
     from confide.attacks.lab.system_coins import system_coins
 
@@ -88,11 +94,19 @@ def show_memorisation(
             f"Expected epsilon from 0.5 to {_LARGEST_OF_ALL}, got {epsilon!r}.",
             hint="Write --epsilon 2.",
         )
+    if method not in _LEARNED:
+        raise InvalidParameterError(f"Expected one of {', '.join(_LEARNED)}, got {method!r}.")
     clinic, coins, found = made_up_clinic(), system_coins(), []
     for name, each in (("none", None), (f"ε = {epsilon}", amount)):
         progress(name)
-        tables = [canaries_given_back(clinic, epsilon=each, entropy=coins) for _ in range(TIMES)]
-        found.append(_shown(name, tables, membership_found(clinic, epsilon=each, entropy=coins)))
+        tables = [
+            canaries_given_back(clinic, epsilon=each, entropy=coins, learned=_LEARNED[method])
+            for _ in range(TIMES)
+        ]
+        member = None
+        if method == TREE:
+            member = membership_found(clinic, epsilon=each, entropy=coins)
+        found.append(_shown(name, tables, member))
     return MemorisationShown(patients="made up", tables=TIMES, generators=tuple(found))
 
 
@@ -114,7 +128,7 @@ def made_up_clinic() -> Clinic:
     return Clinic(dataset=declared.dataset, columns=columns)
 
 
-def _shown(name: str, tables: list[GivenBack], member: MembershipFound) -> GeneratorShown:
+def _shown(name: str, tables: list[GivenBack], member: MembershipFound | None) -> GeneratorShown:
     return GeneratorShown(
         noise=name,
         planted=sum(each.planted for each in tables),
@@ -122,7 +136,7 @@ def _shown(name: str, tables: list[GivenBack], member: MembershipFound) -> Gener
         copies=sum(each.copies.copies for each in tables) / len(tables),
         held_out_copies=sum(each.copies.baseline for each in tables) / len(tables),
         more_than_by_chance=sum(each.copies.above for each in tables),
-        advantage=member.advantage,
-        standard_error=member.standard_error,
-        bound=member.bound,
+        advantage=None if member is None else member.advantage,
+        standard_error=None if member is None else member.standard_error,
+        bound=None if member is None else member.bound,
     )

@@ -1,15 +1,20 @@
 """Plan a synthesis: what it measures, how far tables may be off, what it costs; reads no row."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
+from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
 from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
+from confide.jobs.synthesis.asked import AnySynthesis
+from confide.jobs.synthesis.charged_bins import ChargedBins
+from confide.jobs.synthesis.deep.spec import DeepSynthesis
+from confide.jobs.synthesis.deep.training import DeepTraining
 from confide.jobs.synthesis.forecast import foreseen_error
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import LAST, Synthesis
@@ -25,6 +30,7 @@ from confide.service.planning.job_preview import PlannedNoise, told_event, told_
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.site import Site
 from confide.service.synthesis.agreed import NOT_YET, check_of, check_study
+from confide.service.synthesis.baseline import PlannedBaseline, planned_baseline, warnings_of
 from confide.tables.expression import OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -81,7 +87,8 @@ class SynthesisPreview:
         pairs: Most pairs that are chosen beside them.
         tables: How many tables carry the uncertainty.
         rows: Public planning number of rows.
-        error_of_columns: Expected total-variation error of one column, from noise alone.
+        error_of_columns: Expected total-variation error of one column, from noise alone; None of
+            a baseline, of which nobody knows it.
         error_of_pairs: The same of a pair that is measured.
         noise: What is drawn.
         caps: What it takes of each.
@@ -94,6 +101,7 @@ class SynthesisPreview:
         events: Names of the kinds of events of which OMOP tables are written.
         check: Of its criteria, which is charged when it is evaluated; None where there are none
             that need the data.  Caps count it beside the synthesis.
+        baseline: Training of a generator; None of a table from marginals.
     """
 
     study: str
@@ -107,8 +115,8 @@ class SynthesisPreview:
     pairs: int
     tables: int
     rows: int
-    error_of_columns: float
-    error_of_pairs: float
+    error_of_columns: float | None
+    error_of_pairs: float | None
     noise: tuple[PlannedNoise, ...]
     caps: tuple[PlanCap, ...]
     epsilon_delta: str | None
@@ -119,6 +127,7 @@ class SynthesisPreview:
     warnings: tuple[str, ...]
     events: tuple[str, ...] = ()
     check: Annotated["PlannedCheck | None", OMITTED] = None
+    baseline: Annotated[PlannedBaseline | None, OMITTED] = None
 
 
 def declared_synthesis(source: Path | Mapping[str, Any]) -> DeclaredSynthesis:
@@ -150,45 +159,84 @@ def plan_synthesis(source: Path | Mapping[str, Any]) -> SynthesisPreview:
 def job_plan(declared: DeclaredSynthesis, *, site: Site) -> JobPlan:
     """Return the priced plan of a synthesis."""
     dataset = declared.asked_of(site.declared.dataset)
-    return plan_job(declared.job, study=declared.study, dataset=dataset)
+    return plan_job(declared.job, study=declared.study, dataset=dataset, delta=declared.delta)
 
 
 def preview_synthesis(declared: DeclaredSynthesis, *, site: Site) -> SynthesisPreview:
     """Return what is known of a synthesis, of a data set that is open."""
     plan, job, ledger = job_plan(declared, site=site), declared.job, site.ledger
     who, key = analyst_of(ledger, plan), key_of_plan(plan)
-    runner = Measuring(job, plan=plan)
+    runner = in_parts(job, plan=plan)
     begun = has_answer(plan, ledger=ledger, analyst=who, request_key=key)
     done = has_parts(plan, runner=runner, ledger=ledger, analyst=who, request_key=key)
     spent = ledger.spent(plan.lineage, project=plan.study.project, analyst=who)
     checked = _check_plan(declared, site=site)
     caps = plan_caps(spent, planned=_both(plan, checked), free=begun)
-    one, two = foreseen_error(job, dataset=plan.dataset)
-    names = job.columns
-    return SynthesisPreview(
+    found = SynthesisPreview(
         study=plan.study.id,
         title=plan.study.title,
         dataset=plan.dataset.id,
         digest=plan.digest(),
         loss=told_loss(plan),
-        columns=_columns(job, dataset=plan.dataset),
+        columns=(),
         target=job.target,
-        together=tuple(tuple(names[v] for v in each) for each in job.required),
-        pairs=job.rounds,
+        together=(),
+        pairs=0,
         tables=declared.tables,
         rows=job.rows,
-        error_of_columns=one,
-        error_of_pairs=two,
-        noise=_noise(plan, job=job),
+        error_of_columns=None,
+        error_of_pairs=None,
+        noise=(),
         caps=caps,
         epsilon_delta=delta_beside(plan.dataset),
         fits=all(cap.fits for cap in caps),
         begun=begun,
         released=done,
         approval=told_admission(plan, site=site, spent=spent, analyst=who),
+        warnings=(),
+        check=None if checked is None else _planned_check(checked, declared=declared),
+    )
+    if isinstance(runner, DeepTraining):
+        return _of_generator(found, runner.spec, plan=plan)
+    if isinstance(runner, Measuring):
+        return _of_marginals(found, runner.spec, plan=plan)
+    return found
+
+
+def _of_marginals(found: SynthesisPreview, job: Synthesis, *, plan: JobPlan) -> SynthesisPreview:
+    """Return a preview with what is measured."""
+    one, two = foreseen_error(job, dataset=plan.dataset)
+    return replace(
+        found,
+        columns=_columns(job.foreseen, finding=job.charged, dataset=plan.dataset),
+        together=tuple(tuple(job.columns[v] for v in each) for each in job.required),
+        pairs=job.rounds,
+        error_of_columns=one,
+        error_of_pairs=two,
+        noise=_noise(plan, job=job),
         warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
         events=tuple(kind.name for kind in job.kinds),
-        check=None if checked is None else _planned_check(checked, declared=declared),
+    )
+
+
+def _of_generator(
+    found: SynthesisPreview, job: DeepSynthesis, *, plan: JobPlan
+) -> SynthesisPreview:
+    """Return a preview with how a generator is trained."""
+    (event,) = plan.events
+    noise = PlannedNoise(
+        name=event.name,
+        uses=event.count,
+        mechanism=told_noise(job.noise),
+        off=None,
+        because=event.because,
+    )
+    return replace(
+        found,
+        columns=_columns(job, finding=(), dataset=plan.dataset),
+        noise=(noise,),
+        warnings=tuple(warnings_of(job, plan=plan)),
+        baseline=planned_baseline(job, plan=plan),
     )
 
 
@@ -235,17 +283,19 @@ def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
     return factor
 
 
-def _columns(job: Synthesis, *, dataset: Dataset) -> tuple[PlannedColumn, ...]:
+def _columns(
+    job: AnySynthesis, *, finding: Sequence[ChargedBins], dataset: Dataset
+) -> tuple[PlannedColumn, ...]:
     found = []
-    finding = {each.column: each.bins for each in job.charged}
-    for name, of in zip(job.columns, job.foreseen.reads.reads, strict=True):
+    bins = {each.column: each.bins for each in finding}
+    for name, of in zip(job.columns, job.reads.reads, strict=True):
         within = domain(of, dataset=dataset)
         keys = within.keys
         read = f"{within.lower} to {within.upper}"
         if keys:
             read = ", ".join(keys) if len(keys) <= 4 else f"{keys[0]}, {keys[1]}, … {keys[-1]}"
-        if name in finding:
-            read = f"at most {finding[name]} bins, which are found"
+        if name in bins:
+            read = f"at most {bins[name]} bins, which are found"
         found.append(PlannedColumn(name=name, levels=within.size(), read=read))
     return tuple(found)
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from confide.budget.growth import part_key
+from confide.errors import ContractError
 from confide.files.synth.synth import DeclaredSynthesis
-from confide.jobs.kinds import read_spec
+from confide.jobs.kinds import in_parts, read_spec
 from confide.jobs.synthesis.analyses import Analysis
 from confide.jobs.synthesis.combine import CombinedEstimate
-from confide.jobs.synthesis.measuring import Measuring, stages_of
-from confide.jobs.synthesis.synthetic import SyntheticData
+from confide.jobs.synthesis.deep.generated import BASELINE, BaselineData, refuse_intervals
 from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of
@@ -20,11 +20,13 @@ from confide.release.published import key_of_plan
 from confide.release.site.incidents import stored_already
 from confide.release.site.seal import sealing
 from confide.release.verify.verify import Verification, verify
+from confide.service.dump import OMITTED
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.releasing.deliver import require_outside, require_room, require_verified
 from confide.service.releasing.jobs import OpenData, run_in_parts
 from confide.service.site import Site
-from confide.service.synthesis.folder import LABEL, Format, arrow_table, write_synthetic
+from confide.service.synthesis.combining import AnyData, combine, data_of
+from confide.service.synthesis.folder import LABEL, Format, arrow_table, write_tables
 from confide.service.synthesis.plan import declared_synthesis, job_plan
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Synthesised:
         loss: What it cost.
         verifies: Whether what was saved verifies, which it does.
         warehouse: Folder of OMOP tables; None where no events are named.
+        baseline: What a table of a generator is; None of one from marginals.
     """
 
     folder: Path
@@ -62,6 +65,7 @@ class Synthesised:
     loss: ToldLoss
     verifies: bool
     warehouse: Path | None = None
+    baseline: Annotated[str | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,7 @@ class SyntheticRelease:
     """
 
     release: JobRelease
-    data: SyntheticData
+    data: AnyData
     tables: int
 
     @property
@@ -89,21 +93,25 @@ class SyntheticRelease:
 
     def refitted(self, number: int) -> "pa.Table":
         """Return one of the tables to infer from, from 1."""
+        if isinstance(self.data, BaselineData):
+            refuse_intervals()
         return arrow_table(self.data.refitted(number), label=self._label)
 
     def warehouse(self) -> "Mapping[str, pa.Table]":
         """Return the OMOP tables of the synthetic patients; ContractError without events."""
+        if isinstance(self.data, BaselineData):
+            raise ContractError("A generator names no events, so it has no OMOP tables.")
         found = self.data.warehouse()
         return {name: arrow_table(rows, label=self._label) for name, rows in found.items()}
 
     def combine(self, analysis: Analysis, *, level: float = 0.95) -> tuple[CombinedEstimate, ...]:
         """Return estimates with intervals; see :func:`confide.combine`."""
-        return self.data.combine(analysis, tables=self.tables, level=level)
+        return combine(self.data, analysis, tables=self.tables, level=level)
 
     def save(self, folder: str | Path, *, form: Format = Format.CSV) -> Path:
         """Write what ``confide synth run`` leaves; return the folder."""
         out = self.release.save(folder)
-        write_synthetic(self.data, out, release=self.release, tables=self.tables, form=form)
+        write_tables(self.data, out, release=self.release, tables=self.tables, form=form)
         return out
 
     @property
@@ -126,7 +134,7 @@ def synthesise(
     plan = job_plan(declared, site=of)
     release = released_synthesis(of, declared, plan=plan, request=request, progress=progress)
     with stored_already(int(release.certificate["accounting"]["entry"])):
-        data = SyntheticData.of(release.answer)
+        data = data_of(release.answer)
     return SyntheticRelease(release=release, data=data, tables=declared.tables)
 
 
@@ -143,7 +151,7 @@ def released_synthesis(
     Raises what :func:`confide.release.jobs.job_rounds.release_in_parts` does.
     """
     job = declared.job
-    runner = Measuring(job, plan=plan)
+    runner = in_parts(job, plan=plan)
     return run_in_parts(of, job, plan=plan, runner=runner, request=request, progress=progress)
 
 
@@ -174,7 +182,7 @@ def run_synthesis(
     with Site(declared.declared) as site:
         plan = job_plan(declared, site=site)
         require_outside(out, folder=site.folder)
-        parts = len(stages_of(declared.job))
+        parts = in_parts(declared.job, plan=plan).parts
         named = name_of_last_part(plan, site=site, request=request, parts=parts)
         require_room(out, plan=plan, request=named)
         before = site.ledger.head().number
@@ -182,9 +190,9 @@ def run_synthesis(
         entry = int(release.certificate["accounting"]["entry"])
         with stored_already(entry):
             release.save(out)
-            made = SyntheticData.of(release.answer)
+            made = data_of(release.answer)
             progress("rows")
-            paths = write_synthetic(made, out, release=release, tables=declared.tables, form=form)
+            paths = write_tables(made, out, release=release, tables=declared.tables, form=form)
             progress("verify")
             checked = verified(release, folder=out, key=site.signer.name)
     require_verified(checked)
@@ -197,10 +205,11 @@ def run_synthesis(
         id=release.certificate["id"],
         charged=entry > before,
         rows=made.rows,
-        cliques=made.cliques,
+        cliques=() if isinstance(made, BaselineData) else made.cliques,
         loss=told_loss(plan),
         verifies=True,
         warehouse=paths.warehouse,
+        baseline=BASELINE if isinstance(made, BaselineData) else None,
     )
 
 

@@ -27,6 +27,7 @@ from synthesis_world import (
     people,
     quiet,
     records,
+    widened,
     workspace,
 )
 
@@ -139,20 +140,6 @@ def test_a_table_of_two_hundred_columns_is_refused():
     reads = replace(spec.reads, reads=(spec.reads.reads[0],) * 200)
     with pytest.raises(ContractError, match="2 to 100 columns, got 200"):
         replace(spec, reads=reads, columns=tuple(f"c{i}" for i in range(200)))
-
-
-def widened(**columns):
-    """A data set in which some columns have so many categories."""
-    found = dataset()
-    table = found.table("people")
-    names = tuple(
-        replace(each, keys=keys, codes=tuple((key, i) for i, key in enumerate(keys)))
-        if (many := columns.get(each.name)) and (keys := tuple(f"k{i}" for i in range(many)))
-        else each
-        for each in table.columns
-    )
-    others = tuple(replace(table, columns=names) if t is table else t for t in found.tables)
-    return replace(found, tables=others)
 
 
 def test_a_constant_column_a_wide_one_and_too_many_cells_are_refused_with_what_would_work():

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
-from confide.jobs.synthesis.spec import Synthesis
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
@@ -44,7 +44,7 @@ class SynthesisCheck:
 
     kind: ClassVar[str] = "synthesis-check"
 
-    synthesis: Synthesis
+    synthesis: AnySynthesis
     release: str
     rho: Fraction = Fraction(0)
     epsilon: Fraction = Fraction(0)

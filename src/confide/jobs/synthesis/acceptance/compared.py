@@ -14,10 +14,10 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.errors import VerificationError
 from confide.jobs.synthesis.acceptance.check import SynthesisCheck
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.counts import exact_table
 from confide.jobs.synthesis.criteria import AlikeAssociation, GoodPrediction
 from confide.jobs.synthesis.measuring import levels_of
-from confide.jobs.synthesis.spec import Synthesis
 from confide.noise.entropy import Entropy
 from confide.plans.canonical import canonical_bytes
 from confide.plans.job import JobPlan
@@ -52,7 +52,7 @@ def distance_of_pairs(levels: Ints, table: Ints, *, sizes: tuple[int, ...]) -> i
 
 
 def association_table(
-    levels: Ints, criterion: AlikeAssociation, *, spec: Synthesis, dataset: Dataset
+    levels: Ints, criterion: AlikeAssociation, *, spec: AnySynthesis, dataset: Dataset
 ) -> Ints:
     """Return the counts of which an association is a function: of two columns, without missing.
 
@@ -67,7 +67,7 @@ def association_table(
     return exact_table(pair, (0, 1), sizes=sizes)
 
 
-def known_levels(spec: Synthesis, v: int, *, dataset: Dataset) -> int:
+def known_levels(spec: AnySynthesis, v: int, *, dataset: Dataset) -> int:
     """Return how many levels a column has beside that of a missing value, which is its last."""
     size = spec.sizes(dataset)[v]
     return size - 1 if isinstance(spec.reads.reads[v], OrMissing) else size
@@ -91,7 +91,7 @@ class LearnedScore:
 
     @classmethod
     def learned(
-        cls, table: Ints, criterion: GoodPrediction, *, spec: Synthesis, dataset: Dataset
+        cls, table: Ints, criterion: GoodPrediction, *, spec: AnySynthesis, dataset: Dataset
     ) -> "LearnedScore":
         """Return what a ridge regression learns; bins hold equally many synthetic rows."""
         outcome, sizes = spec.columns.index(criterion.outcome), spec.sizes(dataset)
@@ -130,7 +130,7 @@ def prediction_table(
     criterion: GoodPrediction,
     *,
     score: LearnedScore,
-    spec: Synthesis,
+    spec: AnySynthesis,
     dataset: Dataset,
 ) -> Ints:
     """Return rows by bin of score and whether the outcome is the level; (bins, 2)."""

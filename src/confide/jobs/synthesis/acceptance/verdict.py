@@ -24,9 +24,9 @@ from confide.jobs.synthesis.acceptance.compared import (
     association_table,
     prediction_table,
 )
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.rules import impossible_cells
-from confide.jobs.synthesis.spec import Synthesis
 from confide.jobs.synthesis.tables import fresh_noise
 from confide.noise.mechanism import AddedNoise
 from confide.plans.simulation import Simulation
@@ -112,7 +112,7 @@ class Acceptance:
 def verdict_on(
     criteria: Criteria,
     *,
-    spec: Synthesis,
+    spec: AnySynthesis,
     dataset: Dataset,
     table: Ints,
     check: SynthesisCheck | None = None,
@@ -289,7 +289,7 @@ def _judged(
 
 
 def _plausible(
-    criteria: Criteria, *, spec: Synthesis, dataset: Dataset, table: Ints
+    criteria: Criteria, *, spec: AnySynthesis, dataset: Dataset, table: Ints
 ) -> Sequence[CriterionFound]:
     """Return the share of synthetic rows that each rule calls implausible, which is exact."""
     rules = criteria.rules

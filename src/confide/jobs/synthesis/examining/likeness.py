@@ -16,9 +16,9 @@ from confide.jobs.synthesis.acceptance.compared import (
     known_levels,
 )
 from confide.jobs.synthesis.acceptance.verdict import correlation
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.counts import exact_table
 from confide.jobs.synthesis.criteria import AlikeAssociation, GoodPrediction
-from confide.jobs.synthesis.spec import Synthesis
 from confide.tables.schema import Dataset
 
 MOST_TABLES_COMPARED = 400
@@ -76,7 +76,7 @@ class TrainedOn:
 
 
 def marginal_errors(
-    table: Ints, rows: Ints, *, spec: Synthesis, dataset: Dataset
+    table: Ints, rows: Ints, *, spec: AnySynthesis, dataset: Dataset
 ) -> tuple[MarginalError, ...]:
     """Return errors of tables of one, two and three columns, in levels as declared."""
     sizes, found = spec.sizes(dataset), []
@@ -100,7 +100,7 @@ def marginal_errors(
 
 
 def correlation_error(
-    table: Ints, rows: Ints, *, spec: Synthesis, dataset: Dataset
+    table: Ints, rows: Ints, *, spec: AnySynthesis, dataset: Dataset
 ) -> CorrelationError:
     """Return how far correlations are apart."""
     pairs = list(itertools.combinations(spec.columns, 2))
@@ -124,7 +124,7 @@ def trained_on(
     holdout: Ints | None,
     *,
     wanted: GoodPrediction,
-    spec: Synthesis,
+    spec: AnySynthesis,
     dataset: Dataset,
 ) -> TrainedOn:
     """Return the AUC of a regression from the table, and from rows, on rows it did not see.

@@ -14,7 +14,7 @@ import numpy as np
 
 from confide.arrays import Ints
 from confide.errors import ContractError, UnknownNameError
-from confide.jobs.synthesis.spec import Synthesis
+from confide.jobs.synthesis.asked import AnySynthesis
 from confide.public_csv import csv_lines
 from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing
 from confide.tables.relation import column_of, domain
@@ -39,7 +39,7 @@ class OwnRows:
     left_out: int
 
 
-def read_own_rows(path: Path, *, spec: Synthesis, dataset: Dataset) -> OwnRows:
+def read_own_rows(path: Path, *, spec: AnySynthesis, dataset: Dataset) -> OwnRows:
     """Return the rows of a CSV file in the form of ``synthetic.csv``.
 
     Args:

@@ -115,16 +115,28 @@ def _released(
 ) -> tuple[bytes, Synthesis]:
     spec = clinic.spec(epsilon)
     plan = plan_job(spec, study=Study(id="made-up"), dataset=clinic.dataset)
-    ids = np.arange(len(rows))
-    columns = {"p": ids, "rk": ids, "fold": np.zeros(len(rows), dtype=np.int64)}
-    columns |= {f"e{v}": rows[:, v] for v in range(rows.shape[1])}
-    records, runner = RecordRows(columns, columns=rows.shape[1], most=1), Measuring(spec, plan=plan)
+    records, runner = records_of(rows), Measuring(spec, plan=plan)
     files = runner.opened()
     for part in range(1, runner.parts + 1):
         files = runner.advanced(
             records, part=part, before=files, entropy=entropy, progress=lambda _: None
         )
     return files[MEASURED], spec
+
+
+def records_of(rows: Ints) -> RecordRows:
+    """Return made-up rows, each of a patient of its own, as a job takes them."""
+    ids = np.arange(len(rows))
+    columns = {"p": ids, "rk": ids, "fold": np.zeros(len(rows), dtype=np.int64)}
+    columns |= {f"e{v}": rows[:, v] for v in range(rows.shape[1])}
+    return RecordRows(columns, columns=rows.shape[1], most=1)
+
+
+def table_of_marginals(
+    rows: Ints, *, clinic: Clinic, epsilon: Fraction | None, entropy: Entropy
+) -> Ints:
+    """Return a table from marginals of made-up rows; arguments as of :func:`measured_on`."""
+    return generated_from(rows, clinic=clinic, epsilon=epsilon, entropy=entropy).table()
 
 
 def _below(bound: int, many: int, *, entropy: Entropy) -> Ints:

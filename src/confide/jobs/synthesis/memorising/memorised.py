@@ -19,6 +19,7 @@ References:
         https://arxiv.org/abs/1802.08232
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,8 +32,8 @@ from confide.jobs.synthesis.memorising.made_up import (
     CANARIES,
     PATIENTS,
     Clinic,
-    generated_from,
     measured_on,
+    table_of_marginals,
 )
 from confide.noise.entropy import Entropy
 from confide.privacy.loss import ZeroConcentratedDP
@@ -44,7 +45,7 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenBack:
-    """Canaries in a synthetic table of as many rows as the data.
+    """Canaries in a synthetic table.
 
     Attributes:
         planted: How many.
@@ -79,19 +80,25 @@ class MembershipFound:
         return self.advantage <= self.bound + 3 * self.standard_error
 
 
-def canaries_given_back(clinic: Clinic, *, epsilon: Fraction | None, entropy: Entropy) -> GivenBack:
+def canaries_given_back(
+    clinic: Clinic,
+    *,
+    epsilon: Fraction | None,
+    entropy: Entropy,
+    learned: Callable[..., Ints] = table_of_marginals,
+) -> GivenBack:
     """Plant canaries among made-up patients, let a generator learn, and look for them.
 
     Args:
         clinic: Of the patients.
         epsilon: Of the generator; None for one without noise.
         entropy: Of patients, canaries, noise and choices.
+        learned: The table of a generator that learned rows: of marginals, or of a VAE.
     """
     patients, fresh = (clinic.patients(PATIENTS, entropy=entropy) for _ in range(2))
     planted = clinic.canaries(CANARIES, entropy=entropy)
     data = np.vstack([patients, planted])
-    made = generated_from(data, clinic=clinic, epsilon=epsilon, entropy=entropy)
-    table = made.table()
+    table = learned(data, clinic=clinic, epsilon=epsilon, entropy=entropy)
     known = {tuple(row) for row in table.tolist()}
     return GivenBack(
         planted=CANARIES,
