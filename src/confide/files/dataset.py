@@ -306,6 +306,11 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
 
 
 def _source(section: SourceSection) -> Source:
+    if section.url and section.checked is Checking.REQUIRED:
+        raise ContractError(
+            "source → checked: whether a database is as it was when it was checked is not known.",
+            hint="Leave checked out, and run `confide check` before a study.",
+        )
     return Source(
         kind=section.kind,
         path=section.path,

@@ -60,7 +60,7 @@ _TWO = "[0-5]?[0-9]"
 _WRITTEN = (
     rf"^[{_SPACE}]*([0-9]{{4}})([-/ ])([0-9]{{1,2}})\2([0-9]{{1,2}})"
     rf"(?:[T ][{_SPACE}]*([0-9]{{1,2}}):({_TWO})(?::({_TWO})(?:\.([0-9]*))?)?"
-    rf"(?:[{_SPACE}]*([+-])(0[0-9]|1[0-5])(?::?([0-5][0-9])(?::?([0-5][0-9]))?)?"
+    rf"(?:[{_SPACE}]*([+-])(0[0-9]|1[0-5])(?:(:?)([0-5][0-9])(?:(:?)([0-5][0-9]))?)?"
     rf"|[{_SPACE}]*Z|[{_SPACE}]+[A-Za-z][A-Za-z0-9_/+-]*)?)?[{_SPACE}]*$"
 )
 _MOMENTS = {
@@ -221,14 +221,15 @@ def _date_of_text(gen: Generator, node: DateOfText) -> str:
     text = (
         f"(CASE WHEN {zero} THEN '2000' ELSE m[1] END || '-' || m[3] || '-' || m[4] || ' '"
         " || COALESCE(m[5], '0') || ':' || COALESCE(m[6], '0') || ':' || COALESCE(m[7], '0')"
-        " || COALESCE(m[9] || m[10] || ':' || COALESCE(m[11], '00') || ':'"
-        " || COALESCE(m[12], '00'), '+00'))"
+        " || COALESCE(m[9] || m[10] || ':' || COALESCE(m[12], '00') || ':'"
+        " || COALESCE(m[14], '00'), '+00'))"
     )
     shifted = "CASE WHEN EXTRACT(YEAR FROM d) = 2001 THEN '0001-01-01'::DATE ELSE 'infinity' END"
     return (
         f"(SELECT CASE WHEN {zero} AND d IS NOT NULL THEN {shifted} ELSE d END FROM ("  # noqa: S608
         "SELECT m, CASE WHEN t IS NULL THEN NULL"
-        f" WHEN m[5] = '24' AND m[8] ~ '[1-9]' THEN NULL"
+        " WHEN m[5] = '24' AND m[8] ~ '[1-9]' THEN NULL"
+        " WHEN m[14] IS NOT NULL AND m[11] || m[13] <> '::' THEN NULL"
         " WHEN NOT pg_input_is_valid(t, 'timestamptz') THEN NULL"
         f" ELSE {_date_of_moment('CAST(t AS TIMESTAMPTZ)', of='TIMESTAMPTZ')} END AS d"
         f" FROM (SELECT m, {text} AS t FROM (SELECT regexp_match({gen.sql(node, 'this')},"

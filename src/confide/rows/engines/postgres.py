@@ -10,7 +10,8 @@ process is trusted with them, as it is with DuckDB's.
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Self
 
 from sqlglot import exp
@@ -192,6 +193,16 @@ class PostgresEngine:
             EngineError: If reading failed.
         """
         return self._session.rows(query)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """See one state of the database, for the steward alone; raises as :meth:`run`."""
+        with self._session.snapshot():
+            yield
+
+    def write_text(self, query: str, to: Path) -> None:
+        """Write the rows of a query to a CSV file of this user alone; raises as :meth:`run`."""
+        self._session.write_text(query, to)
 
     def close(self) -> None:
         """Close the connection, and what was kept here."""

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.cells.layout import Found, Layout, Located, ids_of
-from confide.rows.cells.physical import COMPUTED, IN_MORE_DIGITS, MOST_DIGITS
-from confide.tables.schema import Dataset, Table
+from confide.rows.cells.physical import COMPUTED, IN_MORE_DIGITS, MOST_DIGITS, Physical
+from confide.tables.schema import Dataset, Kind, Table
 
 _TYPES: Mapping[str, str] = {
     "int2": "SMALLINT",
@@ -92,6 +92,10 @@ def found_layout(
         columns = _columns(connection, oid)
         if fold_case:
             columns = {**{key.lower(): each for key, each in columns.items()}, **columns}
+        written = _written_numbers(table, columns)
+        if written:
+            missing[table.name] = written
+            continue
         tables[table.name] = Located(relation=exp.table_(name, db=of, quoted=True), columns=columns)
     ids = ids_of(dataset, tables=tables)
     return Layout(tables=tables, ids=ids, missing=missing, withdrawn=withdrawn)
@@ -125,6 +129,23 @@ def _found(
     if row[5]:
         return None, "has row-level security, which may hide rows of one person for those of others"
     return row, ""
+
+
+def _written_numbers(table: Table, columns: Mapping[str, Found]) -> str:
+    """Return why a table cannot be read whose texts are floating-point numbers; "" if none are.
+
+    Engines write other digits of some of them, and rows are kept in an order of their texts.
+    """
+    for column in table.columns:
+        found = columns.get(column.source)
+        real = found is not None and found.physical in (Physical.REAL, Physical.ROUNDED)
+        if column.kind is Kind.TEXT and real:
+            return (
+                f"Column {column.name!r} of table {table.name!r} is declared as text, and the "
+                "source holds floating-point numbers, whose digits PostgreSQL writes in its own "
+                "way: declare a number, or store text."
+            )
+    return ""
 
 
 def _columns(connection: Any, oid: int) -> dict[str, Found]:

@@ -8,12 +8,14 @@ and sees one state of the database.
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
+from confide.regular_file import writing
 from confide.rows.cells.identity import WITHDRAWN
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.dialects.postgres import PARAMETERS, ConfidePostgres
@@ -191,6 +193,16 @@ class PostgresSession(Session):
         """Run a statement without rows; raises as :meth:`fetch`."""
         with dropping_messages() as failed:
             self._connection.execute(sql)
+        if failed:
+            raise EngineError(failed[0])
+
+    def write_text(self, query: str, to: Path) -> None:
+        """Write the rows of a query to a CSV file, every cell in quotes; raises as ``fetch``."""
+        with dropping_messages() as failed, writing(to) as out:
+            given = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER true, FORCE_QUOTE *)"
+            with self._connection.cursor().copy(given) as copy:
+                for part in copy:
+                    out.write(part)
         if failed:
             raise EngineError(failed[0])
 
