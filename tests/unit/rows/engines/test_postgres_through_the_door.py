@@ -297,10 +297,18 @@ def test_a_database_that_cannot_be_reached_is_named_by_no_more_than_that(tmp_pat
     assert refused.value.__cause__ is None
 
 
+def stand_in(schema):
+    """Make a function that stands for one of the server's where a search path says so."""
+    sql(
+        f'CREATE OR REPLACE FUNCTION "{schema}".sha256(bytea) RETURNS bytea'
+        " LANGUAGE sql IMMUTABLE AS $$ SELECT ''::bytea $$"
+    )
+
+
 def test_settings_of_a_role_and_a_database_change_no_answer(stored, tmp_path):
     odd = {
         "timezone": "Pacific/Kiritimati", "datestyle": "SQL, DMY", "extra_float_digits": "-15",
-        "search_path": f'"{stored.schema}"', "synchronize_seqscans": "on",
+        "search_path": f'"{stored.schema}", pg_catalog', "synchronize_seqscans": "on",
         "bytea_output": "escape",
     }  # fmt: skip
     with confide.open(declared(tmp_path, stored)) as site:
@@ -313,11 +321,7 @@ def test_settings_of_a_role_and_a_database_change_no_answer(stored, tmp_path):
             return engine.aggregate(asked, dataset=of).reveal_to_gate()
 
     plain = answers()
-    # a function of the user's own stands before the server's where the search path is believed
-    sql(
-        f'CREATE FUNCTION "{stored.schema}".sha256(bytea) RETURNS bytea'
-        " LANGUAGE sql IMMUTABLE AS $$ SELECT ''::bytea $$"
-    )
+    stand_in(stored.schema)
     for name, value in odd.items():
         sql(f"ALTER ROLE postgres SET {name} = {value if name == 'search_path' else repr(value)}")
     try:
