@@ -6,7 +6,7 @@ from confide.errors import EngineError
 from confide.rows.dialects import postgres as dialect
 from confide.rows.engines import postgres_session
 from confide.rows.engines.postgres import open_postgres
-from confide.rows.engines.postgres_session import PostgresSession
+from confide.rows.engines.postgres_session import DatabaseSession
 from confide.tables.aggregates.value import Plain
 from postgres_tables import in_postgres
 from rows_world import KEY, ask, col, dataset, random_database
@@ -48,7 +48,7 @@ def test_texts_that_are_cast_without_being_asked_are_caught(stored, monkeypatch)
 def test_statements_that_each_see_a_state_of_their_own_are_caught(monkeypatch):
     drawn = random_database(4).frames
     source = in_postgres({name: without_nul(rows) for name, rows in drawn.items()})
-    plain, asked = PostgresSession.fetch, (ask("person"), ask(axes=[col("code")]))
+    plain, asked = DatabaseSession.fetch, (ask("person"), ask(axes=[col("code")]))
     changed = []
 
     def fetch(self, query, parameters):
@@ -58,7 +58,7 @@ def test_statements_that_each_see_a_state_of_their_own_are_caught(monkeypatch):
         return rows
 
     before = answered(source, asked)
-    monkeypatch.setattr(PostgresSession, "fetch", fetch)
+    monkeypatch.setattr(DatabaseSession, "fetch", fetch)
     monkeypatch.setattr(postgres_session, "_BEGIN", "BEGIN")
     assert answered(source, asked) != before
 

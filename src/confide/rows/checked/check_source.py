@@ -80,7 +80,12 @@ class SourceCheck:
                 "Tables in memory cannot be checked.", hint="Store them as Parquet first."
             )
         if self.source.in_postgres:
-            return self._of_database(progress=progress)
+            from confide.rows.checked.of_database import of_database
+
+            with of_database(self.source, dataset=self.dataset, hash_key=self.hash_key) as found:
+                dataset = replace(self.dataset, tables=found.tables)
+                work = replace(self, source=found.source, base=found.base, dataset=dataset)
+                return found.with_problems(work.checked(progress=progress))
         tables, findings = [], []
         for table in self.dataset.tables:
             progress(table.name)
@@ -88,21 +93,6 @@ class SourceCheck:
             tables.append(told[0])
             findings += told[1]
         return CheckedSource(tables=tuple(tables), findings=tuple(findings))
-
-    def _of_database(self, *, progress: Callable[[str], None]) -> CheckedSource:
-        """Return what was found in the tables of a database, and which cannot be read."""
-        from confide.rows.checked.of_database import of_database
-
-        with of_database(self.source, dataset=self.dataset, hash_key=self.hash_key) as copied:
-            dataset = replace(self.dataset, tables=copied.tables)
-            work = replace(self, source=copied.source, base=copied.base, dataset=dataset)
-            found = work.checked(progress=progress)
-        unread = tuple(
-            Finding(table=name, column="", what="cannot be read", cells=None, why=why, fix="")
-            for name, why in copied.problems.items()
-        )
-        tables = tuple(CheckedTable(table=name) for name in copied.problems)
-        return CheckedSource(tables=(*found.tables, *tables), findings=(*found.findings, *unread))
 
     def _table(self, declared: Table) -> tuple[CheckedTable, list[Finding]]:
         table, findings = self._in_its_dialect(declared)

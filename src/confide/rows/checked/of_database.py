@@ -19,6 +19,7 @@ from confide.rows.cells.clean import cell_of, text
 from confide.rows.cells.layout import Found, source_names
 from confide.rows.cells.operations import written
 from confide.rows.cells.physical import Physical
+from confide.rows.checked.findings import CheckedSource, CheckedTable, Finding
 from confide.rows.dialects.postgres import ConfidePostgres
 from confide.rows.engines.postgres import PostgresEngine, open_postgres
 from confide.rows.engines.spill import SpillFolder
@@ -41,6 +42,15 @@ class OfDatabase:
     base: Path
     tables: tuple[Table, ...]
     problems: dict[str, str]
+
+    def with_problems(self, found: CheckedSource) -> CheckedSource:
+        """Return what was found in the files, and which tables cannot be read."""
+        unread = tuple(
+            Finding(table=name, column="", what="cannot be read", cells=None, why=why, fix="")
+            for name, why in self.problems.items()
+        )
+        tables = tuple(CheckedTable(table=name) for name in self.problems)
+        return CheckedSource(tables=(*found.tables, *tables), findings=(*found.findings, *unread))
 
 
 @contextlib.contextmanager

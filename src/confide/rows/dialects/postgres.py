@@ -25,11 +25,11 @@ from confide.rows.cells.operations import (
     DateOfText,
     DaysSinceEpoch,
     Double,
+    DoubleOf,
     Floor,
     KeyedHash,
     Matches,
     Normal,
-    Number,
     NumberAndUnit,
     Readable,
     SixtyBits,
@@ -104,7 +104,7 @@ def _date_of_moment(moment: str, *, of: str) -> str:
     )
 
 
-def _number(gen: Generator, node: Number) -> str:
+def _number(gen: Generator, node: DoubleOf) -> str:
     value, physical = gen.sql(node, "this"), node.args["physical"]
     match physical:
         case Physical.TEXT:
@@ -295,7 +295,7 @@ _WRITERS = complete(
         Readable: lambda gen, node: _text(gen.sql(node, "this")),
         Normal: lambda gen, node: f"normalize({gen.sql(node, 'this')}, NFC)",
         Double: lambda gen, node: f"CAST({gen.sql(node, 'this')} AS DOUBLE PRECISION)",
-        Number: _number,
+        DoubleOf: _number,
         Whole: _whole,
         Floor: lambda gen, node: f"FLOOR({gen.sql(node, 'this')})",
         Written: _written,

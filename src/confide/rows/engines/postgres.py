@@ -25,8 +25,8 @@ from confide.rows.cells.stream import Summed
 from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.hardening import hardening
-from confide.rows.engines.postgres_catalogue import found_layout
-from confide.rows.engines.postgres_session import PostgresSession, connect, dropping_messages
+from confide.rows.engines.postgres_catalogue import database_layout
+from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
 from confide.rows.engines.same_dataset import require_same, without_more_values
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
@@ -52,7 +52,7 @@ class PostgresEngine:
         *,
         dataset: Dataset,
         layout: Layout,
-        session: PostgresSession,
+        session: DatabaseSession,
         parameters: Mapping[str, Parameter],
         close: contextlib.ExitStack,
     ) -> None:
@@ -276,10 +276,10 @@ def open_postgres(
     with contextlib.ExitStack() as undo:
         connection = connect(source.url)
         undo.callback(connection.close)
-        session = PostgresSession(connection, parameters=parameters)
+        session = DatabaseSession(connection, parameters=parameters)
         layout: Layout | None = None
-        with dropping_messages() as failed:
-            layout = found_layout(
+        with dropping_server_messages() as failed:
+            layout = database_layout(
                 connection,
                 dataset=dataset,
                 schema=source.schema,

@@ -34,7 +34,10 @@ _TYPES: Mapping[str, str] = {
 """The server's names of its types as DuckDB calls what holds the same; absent ones are refused."""
 
 _TABLES = """
-SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text,
+SELECT c.oid, n.nspname::text, c.relname::text,
+       CASE WHEN EXISTS (SELECT FROM pg_partition_tree(c.oid) AS p
+                         JOIN pg_class AS k ON k.oid = p.relid WHERE k.relkind = 'f')
+            THEN 'f' ELSE c.relkind::text END,
        has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
        row_security_active(c.oid)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -52,11 +55,11 @@ WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 _WHY = {
     "v": "is a view, and views are not read: store it as a table",
     "m": "is a materialized view, and views are not read: store it as a table",
-    "f": "is a foreign table, which may change while it is read: store it as a table",
+    "f": "is, or has a part that is, a foreign table, which may change while it is read",
 }
 
 
-def found_layout(
+def database_layout(
     connection: Any,
     *,
     dataset: Dataset,

@@ -23,7 +23,7 @@ from confide.rows.dialects.postgres import PARAMETERS, ConfidePostgres
 if TYPE_CHECKING:
     import psycopg
 
-OLDEST = 16
+OLDEST_SERVER = 16
 _SECONDS_TO_CONNECT = 10
 _HINT = "Check that the server runs, source: {url} in dataset.yaml, and PGPASSWORD or ~/.pgpass."
 SETTINGS: Mapping[str, str] = {
@@ -94,10 +94,10 @@ def _unreachable(name: str) -> ContractError:
 
 def _settle(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
     version = connection.info.server_version // 10_000
-    if version < OLDEST:
+    if version < OLDEST_SERVER:
         raise ContractError(
-            f"The source's PostgreSQL is of version {version}, and its texts cannot be read.",
-            hint=f"PostgreSQL {OLDEST} or newer says whether a text is a number without an error.",
+            f"The source's PostgreSQL is of version {version}, and texts as numbers cannot be read.",
+            hint=f"PostgreSQL {OLDEST_SERVER} or newer says without an error if a text is one.",
         )
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
@@ -109,7 +109,7 @@ def _settle(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         connection.execute("SELECT set_config($1, $2, false)", [name, value])
 
 
-class PostgresSession(Session):
+class DatabaseSession(Session):
     """A connection with the parameters that queries may bind.
 
     Args:
@@ -127,7 +127,7 @@ class PostgresSession(Session):
 
     def sound(self) -> bool:
         """Return whether the server still answers a constant."""
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             self._connection.execute("SELECT 1").fetchall()
         return not failed
 
@@ -138,7 +138,7 @@ class PostgresSession(Session):
             EngineError: If it failed.
         """
         rows: list[tuple[Any, ...]] = []
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             rows = self._connection.execute(sql, self._placed(parameters)).fetchall()
         if failed:
             raise EngineError(failed[0])
@@ -149,7 +149,7 @@ class PostgresSession(Session):
         sql, parameters = self.bound(query)
         names: list[str] = []
         rows: list[tuple[Any, ...]] = []
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             found = self._connection.execute(sql, self._placed(parameters))
             names = [column.name for column in found.description or ()]
             rows = found.fetchall()
@@ -168,7 +168,7 @@ class PostgresSession(Session):
         placed = self._placed(parameters) or []
         types = [self._connection.adapters.types[_type_of(value)].oid for value in placed]
         result = None
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             result = self._connection.pgconn.prepare(b"", sql.encode(), types)
         if failed or result is None or result.status == ExecStatus.COMMAND_OK:
             return True
@@ -186,19 +186,19 @@ class PostgresSession(Session):
         try:
             yield
         finally:
-            with dropping_messages():
+            with dropping_server_messages():
                 self._connection.rollback()
 
     def fetch_nothing(self, sql: str) -> None:
         """Run a statement without rows; raises as :meth:`fetch`."""
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             self._connection.execute(sql)
         if failed:
             raise EngineError(failed[0])
 
     def write_text(self, query: str, to: Path) -> None:
         """Write the rows of a query to a CSV file, every cell in quotes; raises as ``fetch``."""
-        with dropping_messages() as failed, writing(to) as out:
+        with dropping_server_messages() as failed, writing(to) as out:
             given = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER true, FORCE_QUOTE *)"
             with self._connection.cursor().copy(given) as copy:
                 for part in copy:
@@ -212,7 +212,7 @@ class PostgresSession(Session):
         Raises:
             ContractError: If it cannot be made.
         """
-        with dropping_messages() as failed:
+        with dropping_server_messages() as failed:
             self._connection.execute(f'CREATE TEMPORARY TABLE "{WITHDRAWN}" (digest TEXT)')
             self._connection.execute(
                 f'INSERT INTO pg_temp."{WITHDRAWN}" SELECT unnest($1::TEXT[])', [list(hashes)]
@@ -223,9 +223,9 @@ class PostgresSession(Session):
                 hint="The role needs the right TEMPORARY on the database.",
             )
 
-    def giving(self, name: str, value: Parameter) -> "PostgresSession":
+    def giving(self, name: str, value: Parameter) -> "DatabaseSession":
         """Return the same connection with one more parameter."""
-        return PostgresSession(self._connection, parameters={**self._parameters, name: value})
+        return DatabaseSession(self._connection, parameters={**self._parameters, name: value})
 
     def _placed(self, parameters: Mapping[str, Parameter]) -> list[Parameter] | None:
         """Return the parameters by place; those that stand before one that is used, too."""
@@ -253,7 +253,7 @@ def _array(values: Sequence[Any]) -> Any:
 
 
 @contextlib.contextmanager
-def dropping_messages() -> Iterator[list[str]]:
+def dropping_server_messages() -> Iterator[list[str]]:
     """Collect the class of a failure; its message and its chain may quote cells."""
     import psycopg
 

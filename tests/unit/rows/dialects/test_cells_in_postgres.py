@@ -16,8 +16,8 @@ from confide.rows.cells.operations import (
     Date,
     DateOfText,
     DaysSinceEpoch,
+    DoubleOf,
     Normal,
-    Number,
     NumberAndUnit,
     SixtyBits,
     operation,
@@ -110,7 +110,7 @@ def days(kind):
 @pytest.mark.parametrize(
     "made",
     [
-        of_cell(Number, physical=Physical.TEXT),
+        of_cell(DoubleOf, physical=Physical.TEXT),
         of_cell(NumberAndUnit, group=1),
         of_cell(NumberAndUnit, group=2),
         of_cell(Normal),
@@ -141,7 +141,7 @@ def test_every_double_is_the_same_number_and_id_in_both_engines(kind):
     bits = np.random.default_rng(5).integers(0, 2**64, 300, dtype=np.uint64)
     drawn = [struct.unpack("d", struct.pack("Q", int(each)))[0] for each in bits]
     cells = pa.array([*DOUBLES, *drawn], pa.float64()).cast(kind, safe=False)
-    assert differing(cells, of_cell(Number, physical=Physical.REAL)) == []
+    assert differing(cells, of_cell(DoubleOf, physical=Physical.REAL)) == []
     assert differing(cells, lambda f: person(cell_of(f), found=f, ids=Ids.INTEGER)) == []
 
 
@@ -158,7 +158,7 @@ def test_every_decimal_has_the_same_text_and_number_in_both_engines():
         column = pa.array(exact, pa.decimal128(digits, places))
         assert type_of(column.type) == f"numeric({digits}, {places})"
         assert differing(column, lambda found: text(cell_of(found), of=found)) == []
-        assert differing(column, of_cell(Number, physical=Physical.DECIMAL)) == []
+        assert differing(column, of_cell(DoubleOf, physical=Physical.DECIMAL)) == []
         assert differing(column, lambda f: person(cell_of(f), found=f, ids=Ids.INTEGER)) == []
 
 

@@ -15,7 +15,7 @@ from confide.errors import ConfideError, ContractError, EngineError, ReleaseFail
 from confide.files.kinds import KINDS
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.postgres import open_postgres
-from confide.rows.engines.postgres_session import SETTINGS, PostgresSession, connect
+from confide.rows.engines.postgres_session import SETTINGS, DatabaseSession, connect
 from confide.rows.relational.compiler import Alone
 from confide.rows.relational.shapes import compiler_of
 from confide.tables.aggregates.shapes import parts
@@ -184,7 +184,7 @@ def test_all_that_a_release_reads_is_of_one_state_and_nothing_can_be_written(tmp
         plans = [site.plan(each, epsilon="1") for each in (COUNT, LABS)]
     of = plans[0].dataset
     asked = tuple(each.aggregate for plan in plans for each in plan.measurements)
-    plain, changed = PostgresSession.fetch, []
+    plain, changed = DatabaseSession.fetch, []
 
     def fetch(self, query, parameters):
         rows = plain(self, query, parameters)
@@ -194,7 +194,7 @@ def test_all_that_a_release_reads_is_of_one_state_and_nothing_can_be_written(tmp
 
     with open_postgres(source, dataset=of, hash_key=KEY) as engine:
         before = engine.aggregate(asked, dataset=of).reveal_to_gate()
-        monkeypatch.setattr(PostgresSession, "fetch", fetch)
+        monkeypatch.setattr(DatabaseSession, "fetch", fetch)
         assert engine.aggregate(asked, dataset=of).reveal_to_gate() == before
         assert changed
         assert engine.aggregate(asked, dataset=of).reveal_to_gate() != before
