@@ -72,7 +72,7 @@ def of_database(source: Source, *, dataset: Dataset, hash_key: bytes) -> Iterato
             for place, table in enumerate(readable):
                 name = f"t{place}"
                 query = _declared(table, dataset=dataset, engine=engine)
-                engine.write_text(
+                engine.copy_rows(
                     written(query, dialect=ConfidePostgres), folder.path / f"{name}.csv"
                 )
                 tables.append(replace(table, source=name))

@@ -200,9 +200,9 @@ class PostgresEngine:
         with self._session.snapshot():
             yield
 
-    def write_text(self, query: str, to: Path) -> None:
+    def copy_rows(self, query: str, to: Path) -> None:
         """Write the rows of a query to a CSV file of this user alone; raises as :meth:`run`."""
-        self._session.write_text(query, to)
+        self._session.copy_rows(query, to)
 
     def close(self) -> None:
         """Close the connection, and what was kept here."""

@@ -96,7 +96,7 @@ def _settle(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
     version = connection.info.server_version // 10_000
     if version < OLDEST_SERVER:
         raise ContractError(
-            f"The source's PostgreSQL is of version {version}, and texts as numbers cannot be read.",
+            f"The source's PostgreSQL is of version {version}, which reads no texts as numbers.",
             hint=f"PostgreSQL {OLDEST_SERVER} or newer says without an error if a text is one.",
         )
     encoding = connection.info.parameter_status("server_encoding")
@@ -196,7 +196,7 @@ class DatabaseSession(Session):
         if failed:
             raise EngineError(failed[0])
 
-    def write_text(self, query: str, to: Path) -> None:
+    def copy_rows(self, query: str, to: Path) -> None:
         """Write the rows of a query to a CSV file, every cell in quotes; raises as ``fetch``."""
         with dropping_server_messages() as failed, writing(to) as out:
             given = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER true, FORCE_QUOTE *)"
