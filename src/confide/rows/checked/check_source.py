@@ -64,13 +64,20 @@ class SourceCheck:
             raise ContractError(
                 "Tables in memory cannot be checked.", hint="Store them as Parquet first."
             )
+        if self.source.in_postgres:
+            from confide.rows.checked.of_database import of_database
+
+            with of_database(self.source, dataset=self.dataset, hash_key=self.hash_key) as found:
+                dataset = replace(self.dataset, tables=found.tables)
+                work = replace(self, source=found.source, base=found.base, dataset=dataset)
+                return found.with_problems(work.checked(progress=progress))
         told = {}
         for group in self._groups():
             told.update(self._group(group, progress=progress))
-        found = [told[table.name] for table in self.dataset.tables]
+        ordered = [told[table.name] for table in self.dataset.tables]
         return CheckedSource(
-            tables=tuple(each for each, _ in found),
-            findings=tuple(finding for _, findings in found for finding in findings),
+            tables=tuple(each for each, _ in ordered),
+            findings=tuple(finding for _, findings in ordered for finding in findings),
         )
 
     def _groups(self) -> list[tuple[Table, ...]]:

@@ -98,6 +98,11 @@ class Preparation:
                 disk is too small.
             EngineError: If reading or writing failed.
         """
+        if self.source.in_postgres:
+            raise ContractError(
+                "Tables of a database are not prepared: the database reads them itself.",
+                hint="Run the study; nothing is needed before.",
+            )
         state = self._state()
         if not state.files and self.source.kind is not SourceKind.FRAMES:
             raise _none_of(self.problems())

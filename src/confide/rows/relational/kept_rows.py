@@ -1,11 +1,14 @@
 """The query for the rows that patients keep: of models in rounds, and of jobs."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from sqlglot import exp
 
+from confide.errors import UnsupportedError
 from confide.rows.cells.build import STAR, at_most, named, num, own, place, ranked, rest, select
 from confide.rows.cells.keyed_order import with_place, with_point
 from confide.rows.cells.layout import Layout
-from confide.rows.cells.session import Session
 from confide.rows.cells.words import order_of
 from confide.rows.records import RecordRows
 from confide.rows.relational.person_rows import relation_rows
@@ -89,12 +92,32 @@ def record_queries(records: Records, *, dataset: Dataset, layout: Layout) -> lis
     return found
 
 
+def require_numbers(records: Records, *, engine: str) -> None:
+    """Refuse texts and a second table where an engine reads neither for a job.
+
+    Raises:
+        UnsupportedError: If a job asks for them.
+    """
+    if records.texts or records.other is not None:
+        raise UnsupportedError(
+            f"{engine} reads no texts of two tables for a job.",
+            hint="Export both tables as Parquet, and declare that folder as the source.",
+        )
+
+
 def read_records(
-    records: Records, *, dataset: Dataset, layout: Layout, session: Session
+    records: Records,
+    *,
+    dataset: Dataset,
+    layout: Layout,
+    arrays: Callable[[exp.Select], Mapping[str, Any]],
 ) -> RecordRows:
-    """Return the rows that a job reads; raises as :func:`record_queries`, and EngineError."""
+    """Return the rows that a job reads, from the columns that ``arrays`` gives of a query.
+
+    Raises as :func:`record_queries`, and EngineError.
+    """
     queries = record_queries(records, dataset=dataset, layout=layout)
-    first, *others = [session.arrays(query) for query in queries]
+    first, *others = [arrays(query) for query in queries]
     other = None
     if records.other is not None:
         other = RecordRows(others[0], columns=0, most=1, texts=len(records.other.texts))

@@ -65,7 +65,7 @@ class OnePass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenStatement:
     """A statement as text, with its bound parameters."""
 
     statement: Statement
@@ -84,7 +84,7 @@ class WrittenPass:
     """
 
     compiled: OnePass
-    steps: tuple[Written, ...]
+    steps: tuple[WrittenStatement, ...]
     bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
 
     @classmethod
@@ -93,7 +93,7 @@ class WrittenPass:
         steps = []
         for each in compiled.statements:
             sql, parameters = on.bound(each.query)
-            steps.append(Written(statement=each, sql=sql, parameters=parameters))
+            steps.append(WrittenStatement(statement=each, sql=sql, parameters=parameters))
         sorts = [on.bound(query) for query in compiled.sorting.values()]
         own = [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
         return cls(compiled=compiled, steps=tuple(steps), bound=(*sorts, *own))
@@ -121,17 +121,19 @@ def one_pass(
     layout: Layout,
     copies: Copies | None = None,
     summed: Summed = Summed.CELLS,
+    streams: bool = True,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
     Those that have rows of their own are left out: :class:`confide.rows.relational.compiler.Alone`.
-    What several stream of one table is sorted once.
+    What several stream of one table is sorted once; where an engine does not hand rows on in the
+    order in which they were sorted (``streams``), a person's rows are numbered instead.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
-    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed)
+    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed, streams=streams)
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}
     sharing: list[bool] = []
