@@ -9,7 +9,7 @@ from sqlglot import exp
 from confide.errors import EngineError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.cells import clean
+from confide.rows.dialects import duckdb as dialect
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.prepared.build import Preparation
 from confide.rows.sources import parquet
@@ -62,7 +62,7 @@ def collated(tmp_path):
 
 def test_a_door_that_keeps_collations_is_seen(collated, monkeypatch):
     assert exact(collated, KEYS) == {"a": 2, "A": 1}
-    monkeypatch.setattr(clean, "readable", lambda text: text)
+    monkeypatch.setattr(dialect, "readable", lambda text: text)
     assert exact(collated, KEYS) != {"a": 2, "A": 1}
 
 

@@ -11,9 +11,11 @@ from sqlglot import exp
 from audits.test_L1_source_kinds import IDS, exceeding
 from confide.errors import ContractError, EngineError
 from confide.privacy.unit import Entity
-from confide.rows.cells import build, by_code, clean, physical, unenforced
+from confide.rows.cells import build, by_code, clean, physical
 from confide.rows.cells.physical import Physical
 from confide.rows.cells.session import dropping_messages
+from confide.rows.dialects import duckdb as dialect
+from confide.rows.dialects import unenforced
 from confide.rows.engines import duckdb as engine
 from confide.rows.relational import table_rows
 from confide.rows.sources import (
@@ -55,12 +57,12 @@ BROKEN = named("csv, broken bytes")
 
 def collated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a collation pass the door."""
-    monkeypatch.setattr(clean, "readable", lambda text: text)
+    monkeypatch.setattr(dialect, "readable", lambda text: text)
 
 
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the engine end a text at its first NUL, where it is not ASCII."""
-    monkeypatch.setattr(clean, "in_normal_form", lambda text: build.call("nfc_normalize", text))
+    monkeypatch.setattr(dialect, "in_normal_form", lambda text: build.call("nfc_normalize", text))
 
 
 def of(types: tuple[NativeType, ...], *names: str, kind: str = "") -> Native:
@@ -234,9 +236,7 @@ def test_the_fuzz_rejects_the_widest_decimals_where_a_dictionary_still_holds_the
     )
     monkeypatch.setattr(table_rows, "cell", clean.cell_of)
     monkeypatch.setattr(by_code, "cell", clean.cell_of)
-    monkeypatch.setattr(
-        by_code, "_word", lambda at: clean.text(by_code.cell(at), physical=at.physical)
-    )
+    monkeypatch.setattr(by_code, "_word", lambda at: clean.text(by_code.cell(at), of=at))
     assert list(wrong(native, tmp_path / "right")) == []
     monkeypatch.setattr(
         unenforced,
@@ -273,7 +273,7 @@ def test_the_fuzz_rejects_far_times_that_are_printed(
 ) -> None:
     native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     assert list(wrong(native, tmp_path / "right")) == []
-    monkeypatch.setattr(clean, "date_of_moment", lambda moment, **_: moment)
+    monkeypatch.setattr(dialect, "date_of_moment", lambda moment, **_: moment)
     assert any("failed: " in words for words in wrong(native, tmp_path / "broken"))
 
 
@@ -282,7 +282,7 @@ def test_a_connection_that_a_cell_has_broken_refuses_nothing_before_a_charge(
 ) -> None:
     """After a failure inside it the engine refuses every query; told for free, it tells of the
     cell."""
-    monkeypatch.setattr(clean, "date_of_moment", lambda moment, **_: moment)
+    monkeypatch.setattr(dialect, "date_of_moment", lambda moment, **_: moment)
     native = of(IN_FILES, "timestamp-us-local", kind="parquet")
     date = next(
         each

@@ -10,8 +10,8 @@ import pytest
 import confide
 from confide.budget.ledger import State
 from confide.errors import ReleaseFailedError
-from confide.rows.cells import clean
 from confide.rows.cells.session import Session
+from confide.rows.dialects import duckdb as dialect
 from confide.service.releasing.jobs import planned, run_job
 from counting_job import Counting
 
@@ -65,7 +65,7 @@ def unguarded(monkeypatch):
     """Let the widest decimal through to the engine."""
     from confide.rows.sources import arrow_cells
 
-    monkeypatch.setattr(clean, "within_digits", lambda cell, *, type_name: cell)  # noqa: ARG005
+    monkeypatch.setattr(dialect, "within_digits", lambda cell, *, type_name: cell)  # noqa: ARG005
     monkeypatch.setattr(arrow_cells, "_within_digits", lambda array: array)
 
 

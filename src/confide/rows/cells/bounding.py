@@ -114,6 +114,7 @@ def bounded_totals(
     cells: Cells,
     late: Late | None,
     summed: Summed = Summed.CELLS,
+    streams: bool = True,
 ) -> Bounded:
     """Return the sums over what each person keeps.
 
@@ -126,12 +127,13 @@ def bounded_totals(
         cells: What the cells are.
         late: Makes ``cell`` and values of the rows that a stream keeps; None: the rows have them.
         summed: By cell, or by person and cell.
+        streams: Whether the engine hands rows on in the order in which they were sorted.
     """
     sums = _sums(values)
     match bounds:
         case OneEvent():
             return Bounded(query=_every_row(rows, sums=sums))
-        case RowBound(max_rows=m) if streamed(bounds):
+        case RowBound(max_rows=m) if streams and streamed(bounds):
             together = in_order(rows, by=[own("p"), *order]) if order else rows
             most = limits(bounds)[MOST_ROWS]
             query = stream_totals(together, most=m, limit=most, sums=sums, late=late, summed=summed)
@@ -141,10 +143,12 @@ def bounded_totals(
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
             return _added(kept, values=values, summed=summed)
-        case CellBound() if in_one_pass(bounds):
+        case CellBound() if streams and in_one_pass(bounds):
             return Bounded(query=_first_cells(rows, bounds, sums=sums, cells=cells, summed=summed))
         case CellBound():
-            return _summed_cells(rows, bounds, sums=sums, cells=cells, summed=summed)
+            return _summed_cells(
+                rows, bounds, sums=sums, cells=cells, summed=summed, streams=streams
+            )
         case _:
             assert_never(bounds)
 
@@ -224,7 +228,13 @@ def _in_pairs(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 
 def _summed_cells(
-    rows: exp.Select, bounds: CellBound, *, sums: Sequence[str], cells: Cells, summed: Summed
+    rows: exp.Select,
+    bounds: CellBound,
+    *,
+    sums: Sequence[str],
+    cells: Cells,
+    summed: Summed,
+    streams: bool,
 ) -> Bounded:
     """Return the sums over the first cells of a person, whose first rows are summed before."""
     k, values = bounds.max_cells, len(sums)
@@ -235,7 +245,7 @@ def _summed_cells(
         return _added(per_cell, values=values, summed=summed)
     by = _ahead(bounds, cells=cells)
     placed = _placed(per_cell, bounds, cells=cells)
-    if k > FARTHEST:
+    if k > FARTHEST or not streams:
         kept = select(*columns, of=_first(placed, k, order=by))
         return _added(kept, values=values, summed=summed)
     together = in_order(select(*columns, of=placed), by=[own("p"), *by])

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from confide.rows.cells.operations import Xor
+
 BIGINT = exp.DType.BIGINT
 HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
@@ -140,7 +142,7 @@ def bit_and(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def bit_xor(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return the sum without carry."""
-    return exp.Anonymous(this="xor", expressions=[left, right])
+    return Xor(this=left, expression=right)
 
 
 def shifted_right(left: exp.Expr, places: int) -> exp.Expr:

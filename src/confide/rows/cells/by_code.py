@@ -22,25 +22,21 @@ from confide.rows.cells.build import (
     named,
     negated,
     nested,
-    num,
     own,
     plus,
     select,
     some,
     string,
     times,
-    try_cast,
 )
 from confide.rows.cells.clean import cell_of, in_steps, known_code, parsed, text
-from confide.rows.cells.dates import date_of_text
 from confide.rows.cells.layout import Found, Located
+from confide.rows.cells.operations import DateOfText, Normal, Number, NumberAndUnit, operation
 from confide.rows.cells.physical import Physical
-from confide.rows.cells.texts import in_normal_form
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
 
 _OF_TEXT = (Kind.CATEGORY, Kind.TEXT)
-_NUMBER_AND_UNIT = r"^\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*$"
 _SAFE, _AS_TEXT, _AS_DATE = "cell ", "text ", "date "
 """Before the name of a column of the source: what is made of it; no two of these are one name."""
 
@@ -69,12 +65,12 @@ def source_rows(
     worded |= {c.source for c in table.columns if judged or c.absent or c.kind in _OF_TEXT}
     dated = [located.of(column) for column in table.columns if column.kind is Kind.DATE]
     worked_out = [
-        named(text(cell(each), physical=each.physical), f"{_AS_TEXT}{each.name}")
+        named(text(cell(each), of=each), f"{_AS_TEXT}{each.name}")
         for each in _each_once(located.columns[name] for name in worded)
         if each.physical is not Physical.INTEGER
     ]
     worked_out += [
-        named(date_of_text(cell(each)), f"{_AS_DATE}{each.name}")
+        named(operation(DateOfText, cell(each)), f"{_AS_DATE}{each.name}")
         for each in _each_once(dated)
         if each.physical is Physical.TEXT
     ]
@@ -106,7 +102,7 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
         raw, beside = (_extracted(raw, group) for group in (1, 2))
     else:
         beside = string("")
-    number = try_cast(raw, DOUBLE)
+    number = operation(Number, raw, physical=found.physical)
     alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
     for each in column.units.known:
         alike.setdefault((each.times, each.plus), []).append(each)
@@ -205,9 +201,8 @@ def _extracted(raw: exp.Expr, group: int) -> exp.Expr:
 
     Of a cell that is no number and a text behind it both are "".
     """
-    given = [raw, string(_NUMBER_AND_UNIT), num(group)]
-    found = exp.Anonymous(this="regexp_extract", expressions=given)
-    return in_normal_form(found) if group == 2 else found
+    found = operation(NumberAndUnit, raw, group=group)
+    return operation(Normal, found) if group == 2 else found
 
 
 def _converted(number: exp.Expr, *, factor: Fraction, offset: Fraction) -> exp.Expr:

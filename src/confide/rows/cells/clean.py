@@ -32,9 +32,7 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.rows.cells.build import (
     BIGINT,
-    DATE,
     DOUBLE,
-    FLOAT,
     NULL,
     VARCHAR,
     at_most,
@@ -53,13 +51,23 @@ from confide.rows.cells.build import (
     some,
     string,
     times,
-    try_cast,
 )
-from confide.rows.cells.dates import date_of_moment, date_of_text
 from confide.rows.cells.layout import Found, Ids
+from confide.rows.cells.operations import (
+    Date,
+    DateOfText,
+    DaysSinceEpoch,
+    Double,
+    Floor,
+    Matches,
+    Normal,
+    Number,
+    SourceCell,
+    Whole,
+    Written,
+    operation,
+)
 from confide.rows.cells.physical import Physical
-from confide.rows.cells.texts import in_normal_form, readable
-from confide.rows.cells.unenforced import unstated, within_digits
 from confide.tables.normal_codes import normal_codes
 from confide.tables.schema import LARGEST_VALUE, Column, Kind, Outside
 
@@ -71,46 +79,21 @@ MOST_CASES = 32
 
 
 def cell_of(found: Found) -> exp.Expr:
-    """Return a cell of the source, such that nothing done with it later can fail.
-
-    - floating point: the engine is told that a cell can be NaN.  The condition never holds, but no
-      optimiser knows.  Statistics of Parquet files pass over NaN, and the engine believes them:
-      where nobody's number is above the bounds, "is NaN" becomes "false" and "above the upper
-      bound" too.  Then one patient's number would decide what becomes of everybody else's NaN;
-    - decimals, and integers that are narrower than what files keep of them: as their type says
-      (:mod:`confide.rows.cells.unenforced`);
-    - text: its bytes, whatever its column says (:mod:`confide.rows.cells.texts`);
-    - timestamps: their date; beyond the years that a date has, the infinite one, which is outside
-      all bounds.
-    """
-    cell = own(found.name, "s")
-    match found.physical:
-        case Physical.REAL | Physical.ROUNDED:
-            never = missing(call("hash", cell))
-            return case((never, cast(string("nan"), FLOAT)), default=cell)
-        case Physical.DECIMAL:
-            return within_digits(cell, type_name=found.type_name)
-        case Physical.INTEGER if found.narrowed:
-            return unstated(cell, type_name=found.type_name)
-        case Physical.TEXT:
-            return readable(cast(cell, VARCHAR))
-        case Physical.MOMENT:
-            return date_of_moment(cell, of=found.moment)
-        case _:
-            return cell
+    """Return a cell of the source, such that nothing done with it later can fail."""
+    return operation(SourceCell, own(found.name, "s"), found=found)
 
 
 def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return a cell as a double in steps of its grid, a date or text, by its column's kind."""
     match column.kind:
         case Kind.NUMBER:
-            return in_steps(try_cast(raw, DOUBLE), column.scale)
+            return in_steps(operation(Number, raw, physical=physical), column.scale)
         case Kind.DATE:
-            return date_of_text(raw) if physical is Physical.TEXT else try_cast(raw, DATE)
+            return operation(DateOfText if physical is Physical.TEXT else Date, raw)
         case Kind.CATEGORY if physical is Physical.INTEGER:
             return raw  # compared as the integer that its plain digits are
         case Kind.CATEGORY | Kind.TEXT:
-            return text(raw, physical=physical)
+            return text(raw, of=Found(name="", physical=physical))
 
 
 def in_steps(value: exp.Expr, scale: Fraction) -> exp.Expr:
@@ -123,20 +106,21 @@ def in_steps(value: exp.Expr, scale: Fraction) -> exp.Expr:
     return value
 
 
-def text(raw: exp.Expr, *, physical: Physical) -> exp.Expr:
-    """Return a cell as text; NULL when empty."""
-    as_text = cast(raw, VARCHAR)
-    match physical:
+def text(raw: exp.Expr, *, of: Found) -> exp.Expr:
+    """Return a cell of a column as text; NULL when empty."""
+    as_text = operation(Written, raw, physical=of.physical, type_name=of.type_name)
+    match of.physical:
         case Physical.TEXT:
-            return exp.Nullif(this=in_normal_form(as_text), expression=string(""))
+            return exp.Nullif(this=operation(Normal, as_text), expression=string(""))
         case Physical.REAL | Physical.ROUNDED:
+            digits = cast(operation(Whole, raw, physical=of.physical), VARCHAR)
             return case(
-                (exp.IsNan(this=try_cast(raw, DOUBLE)), NULL),
-                (_integral(raw), cast(try_cast(raw, BIGINT), VARCHAR)),
+                (exp.IsNan(this=operation(Double, raw)), NULL),
+                (_integral(raw), digits),
                 default=as_text,
             )
         case Physical.DECIMAL:
-            whole, digits = _whole_digits(raw)
+            whole, digits = _whole_digits(raw, of=of)
             return case((whole, digits), default=as_text)
         case _:
             return as_text
@@ -161,7 +145,7 @@ def canonical_number(steps: exp.Expr, *, point: exp.Expr, column: Column) -> exp
             (unknown, _policy(column.nulls)),
             (less(point, lower), lower if clip else NULL),
             (less(upper, point), upper if clip else NULL),
-            default=try_cast(point, BIGINT),
+            default=operation(Whole, point, physical=Physical.REAL),
         ),
         BIGINT,
     )
@@ -195,7 +179,7 @@ def quality(blank: exp.Expr, *, value: exp.Expr, column: Column, physical: Physi
     match column.kind:
         case Kind.NUMBER:
             absent = some(absent, exp.IsNan(this=value))
-            within = _inside(nearest(value, floor=call("floor", value)), column)
+            within = _inside(nearest(value, floor=operation(Floor, value)), column)
         case Kind.DATE:
             within = _inside(_days(value), column)
         case Kind.CATEGORY:
@@ -285,7 +269,7 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
     """Return the canonical person id, NULL when the row must be quarantined."""
     if ids is Ids.TEXT:
         return _text_id(raw, found=found)
-    whole = try_cast(raw, BIGINT)
+    whole = operation(Whole, raw, physical=found.physical)
     match found.physical:
         case Physical.TEXT:  # only the plain digits: '1.5' would be rounded to 2
             same = equal(cast(whole, VARCHAR), cast(raw, VARCHAR))
@@ -293,8 +277,8 @@ def person(raw: exp.Expr, *, found: Found, ids: Ids) -> exp.Expr:
         case Physical.REAL:
             return case((_integral(raw), whole), default=NULL)
         case Physical.DECIMAL:
-            integral, digits = _whole_digits(raw)
-            return case((integral, try_cast(digits, BIGINT)), default=NULL)
+            integral, digits = _whole_digits(raw, of=found)
+            return case((integral, operation(Whole, digits, physical=Physical.TEXT)), default=NULL)
         case _:
             return whole
 
@@ -305,14 +289,14 @@ def _text_id(raw: exp.Expr, *, found: Found) -> exp.Expr:
     That is where broken bytes became one sign, and where a number was rounded: from 2⁵³ on two long
     ids are one floating-point number, 2⁵³ itself too.
     """
-    identity = text(raw, physical=found.physical)
+    identity = text(raw, of=found)
     match found.physical:
         case Physical.TEXT if found.broken:
             return case((call("contains", raw, string(found.broken)), NULL), default=identity)
         case Physical.REAL:
             return case((_integral(raw), identity), default=NULL)
         case Physical.DECIMAL:
-            whole, _ = _whole_digits(raw)
+            whole, _ = _whole_digits(raw, of=found)
             return case((whole, identity), default=NULL)
         case _:
             return identity
@@ -325,8 +309,7 @@ def _inside(point: exp.Expr, column: Column) -> exp.Expr:
 
 def _days(value: exp.Expr) -> exp.Expr:
     """Return the days since 1970-01-01; NULL for an infinite date."""
-    epoch = cast(string("1970-01-01"), DATE)
-    return exp.DateDiff(this=value, expression=epoch, unit=exp.var("day"))
+    return operation(DaysSinceEpoch, value)
 
 
 def _date(value: exp.Expr, column: Column) -> exp.Expr:
@@ -343,18 +326,18 @@ def _date(value: exp.Expr, column: Column) -> exp.Expr:
 
 def _integral(raw: exp.Expr) -> exp.Expr:
     """Return whether a floating-point number is whole, and no other whole number is written so."""
-    value = try_cast(raw, DOUBLE)
+    value = operation(Double, raw)
     small = less(call("abs", value), cast(num(LARGEST_VALUE), DOUBLE))  # not NaN, not ±∞
-    return every(equal(value, call("floor", value)), small)
+    return every(equal(value, operation(Floor, value)), small)
 
 
-def _whole_digits(raw: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+def _whole_digits(raw: exp.Expr, *, of: Found) -> tuple[exp.Expr, exp.Expr]:
     """Return whether a decimal is a whole number, and its digits if it is.
 
     By its text: rounding the widest decimals overflows.
     """
-    written = cast(raw, VARCHAR)
-    whole = call("regexp_full_match", written, string(r"-?[0-9]*(\.0*)?"))
+    written = operation(Written, raw, physical=of.physical, type_name=of.type_name)
+    whole = operation(Matches, written, pattern=r"-?[0-9]*(\.0*)?")
     before = exp.Nullif(
         this=call("split_part", written, string("."), num(1)), expression=string("")
     )

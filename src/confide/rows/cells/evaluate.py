@@ -10,8 +10,6 @@ from sqlglot import exp
 
 from confide.rows.cells.build import (
     BIGINT,
-    DATE,
-    INT,
     NULL,
     at_most,
     call,
@@ -27,9 +25,9 @@ from confide.rows.cells.build import (
     plus,
     present,
     some,
-    string,
     times,
 )
+from confide.rows.cells.operations import CalendarPart, operation
 from confide.tables.expression import (
     BinOf,
     CaseOf,
@@ -213,5 +211,4 @@ def _part(days: exp.Expr, part: DatePart) -> exp.Expr:
 
 
 def _extract(part: str, days: exp.Expr) -> exp.Expr:
-    date = plus(cast(string("1970-01-01"), DATE), cast(days, INT))
-    return cast(exp.Extract(this=exp.var(part), expression=date), BIGINT)
+    return operation(CalendarPart, days, part=part)

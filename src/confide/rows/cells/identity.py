@@ -22,19 +22,17 @@ from sqlglot import exp
 
 from confide.privacy.unit import Entity
 from confide.rows.cells.build import (
-    VARCHAR,
     call,
-    cast,
     named,
     num,
     own,
     own_table,
     present,
     select,
-    string,
 )
 from confide.rows.cells.clean import person
 from confide.rows.cells.layout import Found, Ids
+from confide.rows.cells.operations import KeyedHash, Word, operation
 from confide.rows.cells.physical import Physical
 from confide.rows.cells.session import Session
 
@@ -82,22 +80,17 @@ def withdrawn_ids(rows: exp.Select, *, of: str) -> exp.Select:
 
 
 def _digest(of: str) -> exp.Expr:
-    inner = call("unhex", call("sha256", _joined(INNER, _octets(of))))
-    return call("sha256", _joined(OUTER, inner))
-
-
-def _octets(name: str) -> exp.Expr:
-    return exp.Anonymous(this="encode", expressions=[cast(own(name), VARCHAR)])
-
-
-def _joined(key: str, message: exp.Expr) -> exp.Expr:
-    blob = cast(exp.Placeholder(this=key), exp.DType.BLOB)
-    return exp.DPipe(this=blob, expression=message)
+    inner, outer = (exp.Placeholder(this=key) for key in (INNER, OUTER))
+    return operation(KeyedHash, own(of), inner=inner, outer=outer)
 
 
 def _word(index: int, name: str) -> exp.Expr:
-    digits = call("substring", own("digest"), num(1 + index * _WORD), num(_WORD))
-    return named(cast(exp.DPipe(this=string("0x"), expression=digits), exp.DType.UBIGINT), name)
+    return named(operation(Word, own("digest"), start=1 + index * _WORD), name)
+
+
+def _unsigned(word: int) -> int:
+    """Return the integer of the same 64 bits that is not below 0."""
+    return int(word) % 2**64
 
 
 def identities_of(
@@ -118,5 +111,5 @@ def identities_of(
     found: list[tuple[int, int] | None] = []
     for start in range(0, len(person_ids), _AT_ONCE):
         some = on.giving(GIVEN, list(person_ids[start : start + _AT_ONCE])).rows(query)
-        found += [None if high is None else (int(high), int(low)) for high, low in some]
+        found += [None if high is None else (_unsigned(high), _unsigned(low)) for high, low in some]
     return tuple(found)

@@ -51,10 +51,10 @@ from confide.rows.cells.build import (
     own,
     select,
     shifted_right,
-    string,
     times,
 )
 from confide.rows.cells.layout import Ids
+from confide.rows.cells.operations import SixtyBits, operation
 
 LIMB = 31
 MASK = (1 << LIMB) - 1
@@ -127,8 +127,7 @@ def limbs_of_text(value: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
 
 def sixty_bits(text: exp.Expr) -> exp.Expr:
     """Return the first 60 bits of the SHA-256 of a text, as an integer."""
-    digits = call("substring", call("sha256", text), num(1), num(15))
-    return cast(exp.DPipe(this=string("0x"), expression=digits), BIGINT)
+    return operation(SixtyBits, text)
 
 
 def _folded(name: str) -> exp.Expr:

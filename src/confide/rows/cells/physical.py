@@ -22,9 +22,9 @@ no type              NULL
 Person ids are compared as integers of 64 bits, or as text where a type may hold more digits than
 these, so that none is lost; fractions, and floating-point numbers from 2⁵³ on, are nobody's.
 
-No type is taken at its word (:mod:`confide.rows.cells.unenforced`).  A Parquet file keeps integers
-of 8 and 16 bits, and decimals of up to 4 or 9 digits, in 32 or 64: the engine drops the upper bits,
-so two of these may be one, and they are never a person id.
+No type is taken at its word (:mod:`confide.rows.dialects.unenforced`).  A Parquet file keeps
+integers of 8 and 16 bits, and decimals of up to 4 or 9 digits, in 32 or 64: the engine drops the
+upper bits, so two of these may be one, and they are never a person id.
 
 Refused: TIME in all forms, INTERVAL, durations, BLOB, BIT, BIGNUM, JSON, VARIANT, GEOMETRY, lists,
 structs, maps, unions, and whatever a later version brings; of Parquet, timestamps in milliseconds

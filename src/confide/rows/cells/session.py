@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from confide.errors import ConfideError, EngineError
+from confide.rows.cells.operations import written
 
 Parameter: TypeAlias = int | str | bytes | list[str]
 
@@ -19,6 +21,7 @@ class Session:
 
     Args:
         connection: Hardened.
+        dialect: What it reads.
         parameters: By name.
         before: Told the text of each query before it is run.
     """
@@ -27,16 +30,18 @@ class Session:
         self,
         connection: Any,
         *,
+        dialect: type[Dialect],
         parameters: Mapping[str, Parameter],
         before: Callable[[str], None] | None = None,
     ) -> None:
-        self._connection, self._parameters = connection, dict(parameters)
+        self._connection, self._dialect = connection, dialect
+        self._parameters = dict(parameters)
         self._before = before or _nothing
 
     def bound(self, query: exp.Expr) -> tuple[str, dict[str, Parameter]]:
         """Return SQL text and the parameters that occur in it."""
         names = {place.name for place in query.find_all(exp.Placeholder)}
-        text = query.sql("duckdb", copy=False)  # copying takes longer; a second writing is the same
+        text = written(query, dialect=self._dialect)
         return text, {name: self._parameters[name] for name in sorted(names)}
 
     def sound(self) -> bool:
@@ -104,7 +109,9 @@ class Session:
     def giving(self, name: str, value: Parameter) -> "Session":
         """Return the same connection with one more parameter."""
         given = {**self._parameters, name: value}
-        return Session(self._connection, parameters=given, before=self._before)
+        return Session(
+            self._connection, dialect=self._dialect, parameters=given, before=self._before
+        )
 
 
 def _table(name: str) -> exp.Table:

@@ -13,7 +13,6 @@ from confide.rows.cells.build import (
     DOUBLE,
     VARCHAR,
     at_most,
-    call,
     case,
     cast,
     equal,
@@ -31,6 +30,7 @@ from confide.rows.cells.build import (
 )
 from confide.rows.cells.by_code import conditions, is_blank, read_value, source_rows, word_of
 from confide.rows.cells.clean import nearest, quality
+from confide.rows.cells.operations import Floor, operation
 from confide.rows.checked.findings import CheckedColumn
 from confide.rows.relational.table_rows import Scope
 from confide.tables.schema import Column, Kind, Table
@@ -123,7 +123,7 @@ def inside_if(
     for place, (factor, offset) in enumerate(conversions):
         x = plus(times(own("x"), _double(factor)), _double(offset / column.scale))
         domain = column.domain()
-        point = nearest(x, floor=call("floor", x))
+        point = nearest(x, floor=operation(Floor, x))
         inside = every(at_most(num(domain.lower), point), at_most(point, num(domain.upper)))
         sums.append(named(_times_that(inside), f"n{place}"))
     [found] = run(select(*sums, of=rows, where=[equal(own("s"), num(OUTSIDE))]))

@@ -13,10 +13,12 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.rows.cells.build import STAR, select
-from confide.rows.cells.hardening import ATTACHED
 from confide.rows.cells.layout import Found, Layout, Located, ids_of
+from confide.rows.cells.operations import written
 from confide.rows.cells.physical import COMPUTED, octets_of
 from confide.rows.cells.session import dropping_messages
+from confide.rows.dialects.duckdb import ConfideDuckDB
+from confide.rows.engines.hardening import ATTACHED
 from confide.rows.sources.opened import Opened, Scan
 from confide.rows.sources.prepare import in_catalog
 from confide.rows.sources.row_query import RowQuery, row_query
@@ -100,7 +102,7 @@ def _of_bases(dataset: Dataset, *, queries: Mapping[str, RowQuery]) -> Dataset:
 def _described(connection: Any, query: exp.Query) -> Mapping[str, str]:
     """Return the columns of a query with their types; none where it cannot be bound."""
     with dropping_messages():
-        rows = connection.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+        rows = connection.execute(f"DESCRIBE {written(query, dialect=ConfideDuckDB)}").fetchall()
         return {str(name): str(kind) for name, kind, *_ in rows}
     return {}
 
@@ -113,7 +115,7 @@ def _stored(connection: Any, those: str) -> list[tuple[str, str]]:
 
 def _columns(connection: Any, scan: Scan, *, computed: Computed | None) -> dict[str, Found]:
     """Return the columns of a relation by name; ``computed`` of what is stored in a database."""
-    query = select(STAR, of=scan.relation).sql("duckdb")
+    query = written(select(STAR, of=scan.relation), dialect=ConfideDuckDB)
     stored, types = computed is not None, dict(scan.types)
     if computed is not None:
         types = dict.fromkeys(computed.get((scan.relation.db, scan.relation.name), ()), COMPUTED)

@@ -21,7 +21,6 @@ from typing import Any, Self, TypeAlias
 from sqlglot import exp
 
 from confide.errors import ContractError
-from confide.rows.cells.hardening import attach, hardening
 from confide.rows.cells.identity import WITHDRAWN, identities_of, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
@@ -29,9 +28,11 @@ from confide.rows.cells.session import Parameter, Session, dropping_messages
 from confide.rows.cells.stream import Summed
 from confide.rows.copies.copies import Copies, MakeCopies, UseCopies
 from confide.rows.copies.manifest import Standing, copies_in
+from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.catalogue import found_layout
 from confide.rows.engines.examine import findings
+from confide.rows.engines.hardening import attach, hardening
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
@@ -365,7 +366,9 @@ def open_engine(  # noqa: PLR0913 - one for each fact of a site
         connection,
         dataset=dataset,
         layout=layout,
-        session=Session(connection, parameters=parameters, before=texts.settle),
+        session=Session(
+            connection, dialect=ConfideDuckDB, parameters=parameters, before=texts.settle
+        ),
         spill=spill,
         standing=standing,
         copies=copies,

@@ -58,6 +58,7 @@ def key_totals(keyed: KeyedAggregate, bounds: CellBound, *, scope: Scope) -> Bou
         ),
         late=None,
         summed=scope.summed,
+        streams=scope.streams,
     )
 
 

@@ -23,6 +23,7 @@ from confide.errors import ContractError, EngineError
 from confide.plans.pricing.individual import IndividualLoss, OwnLoss
 from confide.rows.cells.build import (
     BIGINT,
+    HUGEINT,
     STAR,
     cast,
     equal,
@@ -54,7 +55,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.schema import Dataset
 
-PEOPLE, LEFT_OUT = "people", "left_out"
+PEOPLE, LEFT_OUT, HANDED = "people", "left_out", "handed over"
 
 
 class PersonSums:
@@ -68,8 +69,10 @@ class PersonSums:
         dataset: Dataset,
         copies: Copies | None,
         on: Session,
+        read: Session | None = None,
     ) -> None:
         self._dataset, self._copies, self._session = dataset, copies, on
+        self._read = read
         self._statements, self._asked = tuple(stored), asked
         self._lent: list[str] = []
         self._roster = self._index()
@@ -109,7 +112,7 @@ class PersonSums:
             EngineError: If reading failed, or somebody kept more than the bounds.
         """
         for number, statement in enumerate(self._statements):
-            self._session.make(_raw(number), _summed(statement))
+            self._store(number, statement)
         if self._copies is None:
             self._session.make(PEOPLE, _numbered([_raw(i) for i in range(len(self._statements))]))
         for number, statement in enumerate(self._statements):
@@ -119,6 +122,20 @@ class PersonSums:
             ((rows, cells, most),) = self._session.rows(_worst(self._table(number)))
             _guard((rows or 0, cells or 0, most or 0), bounds=statement.bounds)
         self._require_same_index()
+
+    def _store(self, number: int, statement: Statement) -> None:
+        """Keep a statement's sums by person and cell; of another engine, what it hands over."""
+        query = _summed(statement)
+        if self._read is None:
+            self._session.make(_raw(number), query)
+            return
+        self._session.lend(HANDED, dict(self._read.arrays(query)))
+        sums = [named(cast(own(name), HUGEINT), name) for name in _columns(statement)[1:]]
+        plain = [named(cast(own(name), BIGINT), name) for name in ("cell", "n")]
+        try:
+            self._session.make(_raw(number), select(own("p"), *plain, *sums, of=own_table(HANDED)))
+        finally:
+            self._session.take_back(HANDED)
 
     def losses(
         self, charges: Sequence[IndividualLoss]
@@ -284,16 +301,26 @@ def stored_sums(
     dataset: Dataset,
     copies: Copies | None,
     on: Session,
+    read: Session | None = None,
 ) -> PersonSums:
     """Read the rows of some statements, bound them and add them up by person and cell.
+
+    Args:
+        compiled: The statements.
+        asked: Number of aggregates that were asked for.
+        dataset: Public facts.
+        copies: Prepared copies that they read, if there are.
+        on: Where the sums are stored: DuckDB.
+        read: The engine that reads the rows, where it is another one: it hands over what each
+            person adds to each cell, and this process is trusted with it.
 
     Raises:
         EngineError: If reading failed, or somebody kept more than the bounds.
     """
     stored, statements = False, compiled.statements
-    sums = PersonSums(statements, asked=asked, dataset=dataset, copies=copies, on=on)
+    sums = PersonSums(statements, asked=asked, dataset=dataset, copies=copies, on=on, read=read)
     try:
-        with compiled.sorted(on):
+        with compiled.sorted(read or on):
             sums.store()
         stored = True
     finally:

@@ -82,6 +82,7 @@ def can_be_sorted_once(asked: Streamed, *, scope: Scope) -> bool:
     table = scope.dataset.table(asked.relation.table)
     return (
         scope.copies is None
+        and scope.streams
         and scope.dataset.unit.entity is Entity.PATIENT
         and not table.one_row_per_patient
         and streamed(asked.bounds)

@@ -152,7 +152,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
     late: Late | None = None
-    if streamed(first.bounds):
+    if scope.streams and streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
         late = evaluated_late(first, values, carried=carried, scope=scope)
@@ -166,6 +166,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         cells=_cells(first, scope=scope),
         late=late,
         summed=scope.summed,
+        streams=scope.streams,
     )
     return with_front(scope, totals)
 

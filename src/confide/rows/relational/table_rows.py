@@ -22,7 +22,6 @@ from confide.privacy.unit import Entity
 from confide.rows.cells.build import (
     STAR,
     at_most,
-    call,
     equal,
     left_join,
     missing,
@@ -48,6 +47,7 @@ from confide.rows.cells.clean import (
 from confide.rows.cells.identity import withdrawn_ids
 from confide.rows.cells.keyed_order import with_place, with_point
 from confide.rows.cells.layout import Layout
+from confide.rows.cells.operations import Floor, operation
 from confide.rows.cells.stream import Summed
 from confide.rows.cells.words import limbs, placed, restored, stored_words
 from confide.rows.copies.copies import Copies
@@ -65,6 +65,7 @@ class Scope:
         quality: Tables whose cells are also judged as they came.
         summed: By what the kept rows are added up.
         once: Whether the rows of the table that is streamed were sorted before.
+        streams: Whether the engine hands rows on in the order in which they were sorted.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -75,6 +76,7 @@ class Scope:
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
     once: bool = False
+    streams: bool = True
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 
@@ -198,7 +200,7 @@ def cleaned_rows(scope: Scope, table: Table) -> exp.Select:
         raw.append(named(read, f"r{index}"))
         given = own(f"r{index}", "r")
         if column.kind is Kind.NUMBER:
-            floors.append(named(call("floor", own(f"r{index}")), f"f{index}"))
+            floors.append(named(operation(Floor, own(f"r{index}")), f"f{index}"))
             points.append(named(nearest(own(f"r{index}"), floor=own(f"f{index}")), f"g{index}"))
             value = canonical_number(given, point=own(f"g{index}", "r"), column=column)
             clean.append(named(value, f"c{index}"))

@@ -12,8 +12,8 @@ AND, OR, NOT                           as they are
 ====================================== =============================================================
 
 There is no cast: text is read by the kind that is declared, as in CSV.  Text is taken byte by byte
-and without its collation (:mod:`confide.rows.cells.texts`), and every function stands in TRY, so no
-cell makes the query fail.
+and without its collation (:mod:`confide.rows.cells.operations`), and every function stands in TRY,
+so no cell makes the query fail.
 
 *Privacy:* see :func:`confide.rows.sources.row_relation.relation_of`.
 """
@@ -43,8 +43,8 @@ from confide.rows.cells.build import (
     some,
     string,
 )
+from confide.rows.cells.operations import Readable, operation
 from confide.rows.cells.physical import Physical, physical
-from confide.rows.cells.texts import readable
 from confide.rows.sources.row_query import identifiers, refused, shown
 from confide.tables.schema import Table
 
@@ -293,7 +293,7 @@ def _json(written: exp.Expr, *, scope: RowScope) -> RowValue:
     if isinstance(written, exp.JSONExtractScalar):
         function, type_name = "json_extract_string", "VARCHAR"
     path, many = _path(written.expression, scope=scope)
-    cell = readable(cast(of.of, VARCHAR))
+    cell = operation(Readable, cast(of.of, VARCHAR))
     made: exp.Expr = exp.Anonymous(this=function, expressions=[cell, string(path)])
     if scope.of_id:
         kind = exp.Anonymous(this="json_type", expressions=[cell, string(path)])
@@ -335,7 +335,7 @@ def _text(written: exp.Expr, *, scope: RowScope) -> exp.Expr:
             f"takes {shown(written)} for text, and it is {value.type_name.partition('(')[0]}",
             hint=_TEXTS,
         )
-    return readable(cast(value.of, VARCHAR))
+    return operation(Readable, cast(value.of, VARCHAR))
 
 
 def condition(written: exp.Expr, *, scope: RowScope) -> exp.Expr:

@@ -53,7 +53,7 @@ def test_every_value_is_in_the_bin_of_its_edges(connection, edges, beyond):
     )
     connection.execute("INSERT INTO t VALUES (NULL)")
     query = select(own("v"), number_of(bins, **asked), is_known(bins, **asked), of=own_table("t"))
-    rows = connection.execute(query.sql("duckdb")).fetchall()
+    rows = connection.execute(query.sql("confideduckdb")).fetchall()
     assert len(rows) == upper - lower + 2
     for value, found, known in rows:
         assert found == expected(value, edges)

@@ -38,4 +38,4 @@ def test_a_category_of_integers_is_compared_as_a_number_and_any_other_as_text():
     code, cell = category("c", {"1": 0}, 1), own("c")
     assert parsed(cell, column=code, physical=Physical.INTEGER) is cell
     for physical in (Physical.TEXT, Physical.REAL):
-        assert "AS TEXT" in parsed(cell, column=code, physical=physical).sql("duckdb")
+        assert "AS TEXT" in parsed(cell, column=code, physical=physical).sql("confideduckdb")

@@ -174,10 +174,10 @@ def disturbed(folder, *, learned=False):
         scan = csv_scan((path,), table=table, declared={"pid"})
         opened = texts.linked(Opened(scans={"t": scan}))
         relation = opened.scans["t"].relation
-        texts.settle(relation.sql("duckdb"))
+        texts.settle(relation.sql("confideduckdb"))
         if learned:
             next(o for o in relation.find_all(exp.PropertyEQ) if o.this.name == "new_line").pop()
-        read = Counter(duckdb.sql(select("*", of=relation).sql("duckdb")).fetchall())
+        read = Counter(duckdb.sql(select("*", of=relation).sql("confideduckdb")).fetchall())
         if not read >= Counter((str(i), "1", "n") for i in range(20)):
             found.append((odd, place, ends))
     return found

@@ -27,7 +27,7 @@ def totals(connection, stream, *, most, limit):
     if stream:
         connection.executemany("INSERT INTO s VALUES (?, ?)", list(enumerate(stream)))
     rows = select(own("p"), own("p").as_("cell"), of=own_table("s"))
-    sql = stream_totals(rows, most=most, limit=limit, sums=()).sql("duckdb")
+    sql = stream_totals(rows, most=most, limit=limit, sums=()).sql("confideduckdb")
     return connection.execute(sql).fetchall()
 
 
@@ -122,7 +122,7 @@ def test_the_query_keeps_and_refuses_cells_as_the_lemma_says(rows, most, limit):
             connection.executemany("INSERT INTO s VALUES (?, ?)", rows)
         of = select(own("p"), own("cell"), of=own_table("s"))
         query = stream_totals(of, most=most, limit=limit, sums=(), apart=("p", "cell"))
-        answer = connection.execute(query.sql("duckdb")).fetchall()
+        answer = connection.execute(query.sql("confideduckdb")).fetchall()
     found = first_cells(rows, len(rows) + 1 if most is None else most)
     assert (OUT_OF_ORDER in {tag for tag, *_ in answer}) == cells_refused(found, limit)
     if not cells_refused(found, limit):

@@ -91,7 +91,7 @@ def test_what_was_lent_to_queries_is_taken_back():
 
 
 def test_the_persons_of_every_table_are_numbered():
-    text = _numbered(["one", "two", "three"]).sql("duckdb")
+    text = _numbered(["one", "two", "three"]).sql("confideduckdb")
     assert [text.count(f'"{name}"') for name in ("one", "two", "three")] == [1, 1, 1]
 
 
@@ -103,7 +103,7 @@ def test_a_norm_costs_in_sql_what_it_costs_in_python():
         (_rated(num(norm), rate, norm=Norm.L1), rate.of(norm)) for norm in norms for rate in rates
     ]
     with duckdb.connect() as on:
-        found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("duckdb")).fetchone()
+        found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("confideduckdb")).fetchone()
     assert found == tuple(cost for _, cost in costs)
 
 
@@ -115,7 +115,7 @@ def test_no_norm_is_so_large_that_its_cost_overflows(order, bits):
     norms = sorted({0, 1, largest // 2, largest})
     costs = [(_rated(num(norm), rate, norm=Norm.L1), rate.of(norm)) for norm in norms]
     with duckdb.connect() as on:
-        found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("duckdb")).fetchone()
+        found = on.execute(exp.select(*(sql for sql, _ in costs)).sql("confideduckdb")).fetchone()
     assert found == tuple(cost for _, cost in costs)
     for norm, cost in zip(norms, found, strict=True):
         assert min(most, Fraction(order * FEMTO * norm, 7)) <= cost <= most

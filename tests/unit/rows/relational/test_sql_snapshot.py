@@ -28,7 +28,8 @@ def text(*asked) -> list[str]:
     source = Source(kind=SourceKind.FRAMES)
     with open_engine(source, base=Path(), dataset=OF, hash_key=KEY, frames={"visits": FRAME}) as e:
         return [
-            s.query.sql("duckdb") for s in one_pass(asked, dataset=OF, layout=e._layout).statements
+            s.query.sql("confideduckdb")
+            for s in one_pass(asked, dataset=OF, layout=e._layout).statements
         ]
 
 
@@ -74,7 +75,7 @@ def test_a_tree_that_was_written_is_written_alike_again():
     with open_engine(source, base=base, dataset=of, hash_key=KEY, frames=frames) as engine:
         compiled = one_pass(menu()[::4], dataset=of, layout=engine._layout)
         for query in (*compiled.sorting.values(), *(each.query for each in compiled.statements)):
-            aside = query.sql("duckdb")
+            aside = query.sql("confideduckdb")
             first = engine._session.bound(query)
             assert first[0] == aside
             assert engine._session.bound(query) == first
@@ -89,7 +90,7 @@ def test_the_same_question_has_the_same_text_in_every_process():
         twice = [
             hashlib.sha256(
                 "\n".join(
-                    s.query.sql("duckdb")
+                    s.query.sql("confideduckdb")
                     for s in one_pass(a, dataset=of, layout=e._layout).statements
                 ).encode()
             ).hexdigest()

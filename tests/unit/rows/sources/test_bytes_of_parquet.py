@@ -7,7 +7,7 @@ import pytest
 
 import confide
 from confide.errors import ContractError
-from confide.rows.cells import clean
+from confide.rows.dialects import duckdb as dialect
 from confide.rows.sources import parquet
 from parquet_bytes import (
     BYTE_ARRAY,
@@ -168,8 +168,8 @@ def test_what_a_file_says_of_narrowed_cells_is_not_believed(tmp_path, beyond):
 def test_what_a_file_says_of_narrowed_cells_is_seen_where_it_is_believed(
     tmp_path, beyond, monkeypatch
 ):
-    monkeypatch.setattr(clean, "unstated", lambda cell, *, type_name: cell)  # noqa: ARG005
-    monkeypatch.setattr(clean, "within_digits", lambda cell, *, type_name: cell)  # noqa: ARG005
+    monkeypatch.setattr(dialect, "unstated", lambda cell, *, type_name: cell)  # noqa: ARG005
+    monkeypatch.setattr(dialect, "within_digits", lambda cell, *, type_name: cell)  # noqa: ARG005
     with pytest.raises(AssertionError):
         clipped(tmp_path, beyond)
 

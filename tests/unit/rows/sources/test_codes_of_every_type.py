@@ -181,9 +181,9 @@ def test_a_code_is_possible_where_the_engine_reads_some_cell_as_it(of: NativeTyp
         )
         [(_, type_name, *_)] = connection.execute("DESCRIBE rows").fetchall()
         found = Found.of("x", type_name=type_name)
-        read = text(cell_of(found), physical=found.physical)
+        read = text(cell_of(found), of=found)
         query = select(read, of=exp.Table(this=exp.to_identifier("rows"), alias="s"))
-        texts = {text_ for (text_,) in connection.execute(query.sql("duckdb")).fetchall()}
+        texts = {text_ for (text_,) in connection.execute(query.sql("confideduckdb")).fetchall()}
     for code in {*SPELLINGS, *texts} - {None}:
         column = Column(name="x", kind=Kind.CATEGORY, source="x", keys=("a",), codes=((code, 0),))
         no = impossible(column, physical=found.physical, type_name=type_name)

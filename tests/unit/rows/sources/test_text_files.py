@@ -43,7 +43,7 @@ def read(folder, raw, *, encoding=Encoding.UTF_8, name="t.csv"):
     texts = TextFiles(names, state=SourceState.of((file,)))
     table = Table(name="t", source=name, columns=(), encoding=encoding)
     opened = texts.linked(Opened(scans={"t": csv_scan((file,), table=table, declared={"pid"})}))
-    texts.settle(opened.relations["t"].sql("duckdb"))
+    texts.settle(opened.relations["t"].sql("confideduckdb"))
     (link,) = names.iterdir()
     content = link.read_bytes()
     return (gzip.decompress(content) if name.endswith(".gz") else content), link
@@ -148,7 +148,7 @@ def test_a_copy_of_a_file_that_changed_since_it_was_opened_is_made_again(tmp_pat
     texts = TextFiles(names, state=SourceState.of((file,)))
     table = Table(name="t", source="t", columns=())
     opened = texts.linked(Opened(scans={"t": csv_scan((file,), table=table, declared={"pid"})}))
-    sql = opened.relations["t"].sql("duckdb")
+    sql = opened.relations["t"].sql("confideduckdb")
     for content in (b"2,\xe9\xe9\n", b"3,\xe9\xe9\xe9\n", b"4,ee\n"):
         file.write_bytes(HEAD + content)
         (link,) = names.iterdir()
@@ -315,7 +315,7 @@ def test_two_threads_that_read_a_file_first_make_one_copy(tmp_path):
         folder.mkdir()
         texts = TextFiles(folder, state=SourceState.of((file,)))
         scan = csv_scan((file,), table=table, declared={"pid"})
-        sql = texts.linked(Opened(scans={"t": scan})).relations["t"].sql("duckdb")
+        sql = texts.linked(Opened(scans={"t": scan})).relations["t"].sql("confideduckdb")
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(texts.settle, [sql] * 4))
         (link,) = folder.iterdir()

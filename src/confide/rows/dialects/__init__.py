@@ -1,0 +1,1 @@
+"""How trees become text: one dialect for each engine."""
