@@ -19,6 +19,7 @@ from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import site_ledger, site_patients
 from confide.release.site.snapshot import source_state
 from confide.rows.engine import Engine
+from confide.tables.source import SourceKind
 
 
 class Site:
@@ -132,21 +133,39 @@ class Site:
             self._engine.close()
             self._engine = None
         if self._engine is None:
-            from confide.rows.copies.copies import PREPARED, UseCopies
-            from confide.rows.engines.duckdb import open_engine
             from confide.rows.sources.frames import kept
 
             self._frames = kept(self._frames)
-            engine = open_engine(
+            self._engine, self._withdrawn = self._opened(withdrawn), withdrawn
+        return self._engine
+
+    def _opened(self, withdrawn: Withdrawn) -> Engine:
+        """Return a new engine over the source, without those persons."""
+        declared = self.declared
+        hash_key = order_key(self.folder, under=withdrawn.key)
+        if declared.source.kind is SourceKind.SPARK:
+            from confide.rows.engines.spark.engine import open_spark
+
+            return open_spark(
                 declared.source,
                 base=declared.base,
-                dataset=of,
-                hash_key=order_key(self.folder, under=withdrawn.key),
-                frames=self._frames,
+                dataset=declared.dataset,
+                hash_key=hash_key,
                 threads=declared.threads,
                 memory_limit=declared.memory_limit,
-                copying=UseCopies(folder=self.folder / PREPARED),
                 withdrawn=withdrawn.hashes,
             )
-            self._engine, self._withdrawn = engine, withdrawn
-        return self._engine
+        from confide.rows.copies.copies import PREPARED, UseCopies
+        from confide.rows.engines.duckdb import open_engine
+
+        return open_engine(
+            declared.source,
+            base=declared.base,
+            dataset=declared.dataset,
+            hash_key=hash_key,
+            frames=self._frames,
+            threads=declared.threads,
+            memory_limit=declared.memory_limit,
+            copying=UseCopies(folder=self.folder / PREPARED),
+            withdrawn=withdrawn.hashes,
+        )

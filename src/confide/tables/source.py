@@ -24,6 +24,7 @@ class SourceKind(enum.Enum):
     SAS = "sas"
     FHIR = "fhir"
     MEDS = "meds"
+    SPARK = "spark"
 
     @property
     def exported(self) -> bool:

@@ -98,6 +98,11 @@ class Preparation:
                 disk is too small.
             EngineError: If reading or writing failed.
         """
+        if self.source.kind is SourceKind.SPARK:
+            raise ContractError(
+                "Of a Spark source no copies are prepared: Spark reads its files as they are.",
+                hint="Write `kind: parquet` to read the same files in DuckDB, from copies.",
+            )
         state = self._state()
         if not state.files and self.source.kind is not SourceKind.FRAMES:
             raise _none_of(self.problems())

@@ -5,8 +5,8 @@ own, so that settings and views of others are not its own.  A question is a few 
 common table expression is a view, so that what several statements share is read and bound once.
 
 *Privacy:* messages of Spark print cells, and so do its logs: the driver's are off, and so is the
-logger of PySpark that prints them whatever the level.  Keys are a view of one row, and no literal of
-a query: a plan, which is printed and kept, holds none.  A query that is interrupted is cancelled.
+logger of PySpark that prints them whatever the level.  Keys are a view of one row, and no literal
+of a query: a plan, which is printed and kept, holds none.  What is interrupted is cancelled.
 """
 
 import contextlib
@@ -23,13 +23,18 @@ from typing import Any
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError
-from confide.rows.dialects.dialect import written
+from confide.rows.cells.operations import written
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
 
 MASTER = "CONFIDE_SPARK_MASTER"
 """Environment variable: where the driver finds its cluster; all cores of this machine if unset."""
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_QUIET = "rootLogger.level = off\n"
+_QUIET = """\
+appender.none.type = Null
+appender.none.name = none
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+"""
 _JAVA = 17
 
 SETTINGS: Mapping[str, str] = {
@@ -55,7 +60,7 @@ SETTINGS: Mapping[str, str] = {
 """What a session of ours is set to, whatever the cluster is."""
 
 
-class SparkSession:
+class SparkRows:
     """A session with what queries may name.
 
     Args:
