@@ -44,9 +44,10 @@ def same_in_both(column, *asked):
     query = select(*(exp.alias_(each, f"e{i}", quoted=True) for i, each in enumerate(asked)),
                    own("n"), of=exp.to_table("given"))  # fmt: skip
     given = pa.table({"n": pa.array(range(len(column))), "a": column})
-    with duckdb.connect(config={"TimeZone": "UTC"}) as connection:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
         connection.register("given", given)
-        one = connection.execute(written(query, dialect=ConfideDuckDB)).to_arrow_table()
+        one = connection.sql(written(query, dialect=ConfideDuckDB)).to_arrow_table()
     require_known(query)
     other = answered(given, written(query, dialect=ConfideSpark))
     columns = zip(*(t.sort_by("n").columns for t in (one, other)), strict=True)
@@ -101,9 +102,6 @@ def test_a_date_in_text_is_the_same_day_in_every_engine():
     cells = [*DATE_TEXTS, *(day + time for day, time in itertools.product(DAYS, TIMES))]
     cells += texts("0123 -/:+TZ.", seed=2, most=20)
     days = operation(DaysSinceEpoch, operation(DateOfText, A))
-    inside = exp.Between(
-        this=days, low=exp.Literal.number(-719162), high=exp.Literal.number(2932896)
-    )
     shown = exp.Case(ifs=[exp.If(this=_between(days), true=days)])
     same_in_both(pa.array(cells), shown)
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from confide.errors import ConfideError, ContractError, EngineError
+from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
 from confide.rows.cells.operations import written
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
 
@@ -58,6 +58,17 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.python.sql.dataFrameDebugging.enabled": "false",
 }
 """What a session of ours is set to, whatever the cluster is."""
+
+
+DRIVER: Mapping[str, str] = {
+    "spark.app.name": "confide",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+    "spark.sql.codegen.logging.maxLines": "0",  # what is compiled holds the values of keys
+    "spark.sql.adaptive.enabled": "true",
+}
+"""What the driver is started with."""
 
 
 class SparkRows:
@@ -204,7 +215,8 @@ def started(*, threads: int | None, memory_limit: str | None) -> Any:
         memory_limit: Of the driver, such as "4GB"; Spark's default otherwise.
 
     Raises:
-        ContractError: If PySpark or Java is absent, or the driver cannot be started.
+        MissingExtraError: If PySpark is absent.
+        ContractError: If Java is, or the driver cannot be started.
     """
     require_spark()
     from pyspark.sql import SparkSession as Builder
@@ -229,13 +241,16 @@ def require_spark() -> None:
     """Refuse where Spark cannot be run.
 
     Raises:
-        ContractError: If PySpark or Java is absent.
+        MissingExtraError: If PySpark is absent.
+        ContractError: If Java is.
     """
     lacking = what_is_lacking()
+    if lacking == "PySpark":
+        raise MissingExtraError("pyspark", extra="spark")
     if lacking:
         raise ContractError(
             f"A Spark source needs {lacking}.",
-            hint=f'Run `pip install "confide[spark]"`; Java {_JAVA} or later is its own program.',
+            hint=f"Install Java {_JAVA} or later; on Debian it is openjdk-{_JAVA}-jre-headless.",
         )
 
 
@@ -259,16 +274,7 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
         f"-Dlog4j2.configurationFile={quiet.as_uri()} -Dlog4j.configurationFile={quiet.as_uri()} "
         "-Dlog4j2.StatusLogger.level=OFF"
     )
-    settings = {
-        "spark.app.name": "confide",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.callerContext": "",
-        "spark.eventLog.enabled": "false",
-        "spark.driver.extraJavaOptions": java,
-        "spark.sql.codegen.logging.maxLines": "0",
-        "spark.sql.maxMetadataStringLength": "10",
-    }
+    settings = {**DRIVER, "spark.driver.extraJavaOptions": java}
     master = os.environ.get(MASTER, "") or f"local[{threads or '*'}]"
     builder = Builder.builder.master(master)
     if master.startswith("local"):
