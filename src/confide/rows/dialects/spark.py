@@ -76,6 +76,7 @@ _NUMBER_AND_UNIT = (
     rf"(?d)\A{_SPACE}*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     rf"{_SPACE}*(.*?){_SPACE}*\z"
 )
+_BARE = r"^(-?)0\."
 _DAY = 86_400
 _EXACT_DIGITS = 15
 """Whole numbers of so many digits are doubles."""
@@ -110,7 +111,8 @@ def require_known(query: exp.Expr) -> None:
                 f"Spark has no {type(node).__name__} as this question needs it.",
                 hint="Ask it of a copy of the rows in DuckDB or Parquet.",
             )
-        if isinstance(node, exp.Window) and not node.args.get("order"):
+        counts = isinstance(node.this, exp.Count)  # of all rows of a person: in whatever order
+        if isinstance(node, exp.Window) and not node.args.get("order") and not counts:
             raise UnsupportedError(
                 "Spark keeps rows in no order, and this question needs one.",
                 hint="Protect patients, or ask it of a copy of the rows in DuckDB or Parquet.",
@@ -260,7 +262,13 @@ class ConfideSparkGenerator(SparkGenerator):
         )
 
     def _as_written(self, node: Written) -> str:
-        return f"CAST({self.part(node)} AS STRING)"
+        text = f"CAST({self.part(node)} AS STRING)"
+        if node.args["physical"] is not Physical.DECIMAL:
+            return text
+        precision, scale = digits_of(node.args["type_name"])
+        if precision > scale:
+            return text
+        return f"REGEXP_REPLACE({text}, {text_literal(_BARE)}, '$1.')"  # as .5 in DuckDB
 
     def _matches(self, node: Matches) -> str:
         return f"({self.part(node)} RLIKE {text_literal(java_pattern(node.args['pattern']))})"

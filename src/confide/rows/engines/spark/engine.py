@@ -200,7 +200,9 @@ class SparkEngine:
         self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = one_pass(asked, dataset=dataset, layout=self._layout, streams=False)
+            compiled = one_pass(
+                asked, dataset=dataset, layout=self._layout, streams=False, stores=False
+            )
             statements = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
             alone = {}
             for each in dict.fromkeys(asked):
