@@ -1,6 +1,7 @@
 """Rows as Parquet files that Spark reads; one driver for all tests of a process."""
 
 import contextlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from confide.rows.engines.spark.session import started, what_is_lacking
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A driver that starts quickly, and is slow with many rows."""
 SPARK = Source(kind=SourceKind.SPARK, path=".")
 
 
@@ -20,6 +23,12 @@ def needs_spark():
     """Skip where Spark cannot run."""
     lacking = what_is_lacking()
     return pytest.mark.skipif(bool(lacking), reason=f"{lacking or 'nothing'} is not installed")
+
+
+def started_quickly(**given):
+    """Return a session of a driver for few rows."""
+    os.environ.update(QUICK)
+    return started(**given)
 
 
 def stored(frames, folder=None) -> Path:
@@ -33,6 +42,7 @@ def stored(frames, folder=None) -> Path:
 @contextlib.contextmanager
 def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
     """Open tables in Spark."""
+    os.environ.update(QUICK)
     engine = open_spark(
         SPARK,
         base=stored(frames, folder),
@@ -56,7 +66,7 @@ def in_types(table: pa.Table, **types: pa.DataType) -> pa.Table:
 
 def answered(given: pa.Table, text: str) -> pa.Table:
     """Return what Spark answers to a query over one table, which it reads from a file."""
-    spark = started(threads=2, memory_limit="1GB")
+    spark = started_quickly(threads=2, memory_limit="1GB")
     folder = stored({"given": given})
     spark.read.parquet(str(folder / "given.parquet")).createOrReplaceTempView("given")
     return spark.sql(text).toArrow()

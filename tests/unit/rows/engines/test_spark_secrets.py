@@ -9,7 +9,7 @@ import pytest
 
 from pages import DOCS, blocks
 from real_command import place_of
-from spark_rows import needs_spark, stored
+from spark_rows import QUICK, needs_spark, stored
 
 pytestmark = needs_spark()
 
@@ -100,7 +100,7 @@ def ran(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(logs), *commands],
         cwd=folder,
-        env=place_of(folder),
+        env=place_of(folder, QUICK),
         capture_output=True,
         check=False,
         timeout=600,
