@@ -47,7 +47,7 @@ DATASET = Dataset(
     snapshot="1",
     unit=PrivacyUnit(entity=Entity.PATIENT, id_column="pid"),
     adjacency=Adjacency.ADD_REMOVE,
-    measure=Measure.ZCDP,
+    measure=Measure.PURE,
     population_at_most=10**8,
     tables=(
         Table(

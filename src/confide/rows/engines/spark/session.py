@@ -16,6 +16,7 @@ import signal
 import tempfile
 import threading
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -219,7 +220,9 @@ def started(*, threads: int | None, memory_limit: str | None) -> Any:
         ContractError: If Java is, or the driver cannot be started.
     """
     require_spark()
-    from pyspark.sql import SparkSession as Builder
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, which is not asked
+        from pyspark.sql import SparkSession as Builder
 
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
