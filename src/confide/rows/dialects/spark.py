@@ -6,8 +6,6 @@ Spark would answer otherwise, and what is written instead:
 - ``floor`` of a double is a BIGINT, of NaN 0, and of 1e308 an error: asked below 2⁵² only;
 - a cast of a text knows other numbers (``1d``, ``1e400``) and dates (``2020``), and reads what it
   knows otherwise: the shared grammar of both comes first;
-- a decimal is read as the double that DuckDB reads: whole part and fraction where it has more
-  digits than a double;
 - sums are of DECIMAL(38, 0), in which two of 64 bits cannot overflow; all arithmetic raises where
   it overflows (ANSI mode, which the session sets);
 - what is bound as a parameter would stand in the plan of a query: a key is a column of a view of
@@ -78,10 +76,8 @@ _NUMBER_AND_UNIT = (
 )
 _BARE = r"^(-?)0\."
 _DAY = 86_400
-_EXACT_DIGITS = 15
-"""Whole numbers of so many digits are doubles."""
 LONGEST_NUMBER = 18
-"""Decimals of more digits are rounded twice by some engine."""
+"""Decimals of so many digits become the nearest double in every engine that was compared."""
 
 _KNOWN = frozenset(
     {
@@ -225,7 +221,7 @@ class ConfideSparkGenerator(SparkGenerator):
     def _number(self, node: Number) -> str:
         cell = self.part(node)
         if node.args["physical"] is not Physical.TEXT:
-            return self._number_of(cell, physical=node.args["physical"])
+            return f"CAST({cell} AS DOUBLE)"
         infinite = text_literal(_INFINITE)
         plain = f"TRY_CAST(REPLACE({cell}, '_', '') AS DOUBLE)"
         endless = f"CAST(CONCAT(REGEXP_EXTRACT({cell}, {infinite}, 1), 'Infinity') AS DOUBLE)"
@@ -234,22 +230,6 @@ class ConfideSparkGenerator(SparkGenerator):
             f"WHEN {cell} RLIKE {text_literal(_NAN)} THEN CAST('NaN' AS DOUBLE) "
             f"WHEN {cell} RLIKE {infinite} THEN {endless} END"
         )
-
-    def _number_of(self, cell: str, *, physical: Physical) -> str:
-        """Write a cell that is no text as a double; a decimal of many digits part by part."""
-        if physical is not Physical.DECIMAL:
-            return f"CAST({cell} AS DOUBLE)"
-        written = f"CAST({cell} AS STRING)"
-        fraction = f"SPLIT_PART({written}, '.', 2)"
-        few = f"LENGTH(REPLACE(REPLACE({written}, '-', ''), '.', '')) <= {_EXACT_DIGITS}"
-        sign = f"(CASE WHEN {written} LIKE '-%' THEN CAST(-1 AS DOUBLE) ELSE CAST(1 AS DOUBLE) END)"
-        part = (
-            f"(CASE WHEN {fraction} = '' THEN CAST(0 AS DOUBLE) "
-            f"ELSE {sign} * CAST({fraction} AS DOUBLE) "
-            f"/ CAST(CONCAT('1E', LENGTH({fraction})) AS DOUBLE) END)"
-        )
-        whole = f"CAST(SPLIT_PART({written}, '.', 1) AS DOUBLE)"
-        return f"CASE WHEN {few} THEN CAST({cell} AS DOUBLE) ELSE {whole} + {part} END"
 
     def _whole(self, node: Whole) -> str:
         return f"TRY_CAST({self.part(node)} AS BIGINT)"

@@ -121,7 +121,7 @@ def _require_same_number(column: Column, *, found: Found) -> None:
     if found.physical is Physical.DECIMAL and digits_of(found.type_name)[0] > LONGEST_NUMBER:
         raise ContractError(
             f"Column {column.name!r} holds decimals of more than {LONGEST_NUMBER} digits, "
-            "which Spark rounds otherwise than other engines.",
+            "which Spark may round otherwise than other engines.",
             hint="Store them as doubles, or with fewer digits.",
         )
     # of a double the code that means missing is found by its value as well
