@@ -31,9 +31,13 @@ def test_what_is_interrupted_is_cancelled_in_the_cluster():
             time.sleep(0.1)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        rows.table(endless)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rows.table(endless)
+    finally:
+        signal.signal(signal.SIGINT, before)
     end = time.monotonic() + 60
     while tracker.getActiveJobsIds() and time.monotonic() < end:
         time.sleep(0.1)
