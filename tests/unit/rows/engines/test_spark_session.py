@@ -1,6 +1,5 @@
 """A session of Spark: what is interrupted is cancelled, what is absent is said."""
 
-import os
 import signal
 import threading
 import time
@@ -26,10 +25,12 @@ def test_what_is_interrupted_is_cancelled_in_the_cluster():
     endless = spark.sql("SELECT COUNT(*) FROM RANGE(10000000) a CROSS JOIN RANGE(10000000) b")
     tracker = spark.sparkContext.statusTracker()
 
+    main = threading.main_thread().ident
+
     def interrupt():
         while not tracker.getActiveJobsIds():
             time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(main, signal.SIGINT)  # as a terminal does
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
     threading.Thread(target=interrupt, daemon=True).start()
