@@ -27,8 +27,8 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.engines.duckdb import open_engine
-from confide.rows.engines.spark.engine import open_spark
-from confide.rows.engines.spark.session import started
+from confide.rows.engines.spark.spark_engine import open_spark
+from confide.rows.engines.spark.spark_session import started
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Centred, Ones
 from confide.tables.bound_contributions import RowBound

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from confide.rows.engines.spark.engine import open_spark
-from confide.rows.engines.spark.session import started, what_is_lacking
+from confide.rows.engines.spark.spark_engine import open_spark
+from confide.rows.engines.spark.spark_session import started, what_is_lacking
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 

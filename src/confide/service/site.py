@@ -144,7 +144,7 @@ class Site:
         declared = self.declared
         hash_key = order_key(self.folder, under=withdrawn.key)
         if declared.source.kind is SourceKind.SPARK:
-            from confide.rows.engines.spark.engine import open_spark
+            from confide.rows.engines.spark.spark_engine import open_spark
 
             return open_spark(
                 declared.source,

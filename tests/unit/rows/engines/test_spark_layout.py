@@ -7,8 +7,8 @@ import pytest
 from confide.errors import ContractError, UnsupportedError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.engines.spark.engine import SparkEngine
-from confide.rows.engines.spark.layout import spark_layout
+from confide.rows.engines.spark.spark_engine import SparkEngine
+from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.prepared.build import Preparation
 from confide.rows.sources.fingerprint import SourceState
 from rows_world import KEY, ask, dataset

@@ -7,7 +7,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from confide.rows.engines.spark import session
+from confide.rows.engines.spark import spark_session as session
 from pages import DOCS, blocks
 from real_command import place_of
 from spark_rows import QUICK, needs_spark, stored
@@ -22,7 +22,8 @@ import confide
 from confide.cli import app
 from confide.errors import ReleaseFailedError
 from confide.rows.cells.keyed_order import coefficients
-from confide.rows.engines.spark import engine, session
+from confide.rows.engines.spark import spark_engine as engine
+from confide.rows.engines.spark import spark_session as session
 
 logs = sys.argv[1]
 session.DRIVER = {**session.DRIVER, "spark.eventLog.enabled": "true", "spark.eventLog.dir": logs}

@@ -11,7 +11,7 @@ from confide.privacy.unit import Entity
 from confide.rows.cells.identity import identities_of
 from confide.rows.cells.layout import Ids
 from confide.rows.engines.duckdb import open_engine
-from confide.rows.engines.spark import session
+from confide.rows.engines.spark import spark_session as session
 from confide.rows.engines.spark.written_ids import identity_of
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY, dataset, random_database

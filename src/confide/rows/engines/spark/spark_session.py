@@ -16,7 +16,6 @@ import signal
 import tempfile
 import threading
 import uuid
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
+from confide.regular_file import create_text
 from confide.rows.cells.operations import written
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
 
@@ -37,6 +37,8 @@ rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 """
 _JAVA = 17
+_PATIENCE = 10.0
+"""Seconds in which a query that was cancelled ends."""
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # what overflows raises
@@ -120,12 +122,29 @@ class SparkRows:
         Raises:
             EngineError: If it failed.
         """
-        rows = None
-        with dropping_messages() as failed, self._cancelled_if_interrupted():
-            rows = bound.toArrow()
+        context, group = self._spark.sparkContext, uuid.uuid4().hex
+        found: list[Any] = []
+        failed: list[str] = []
+
+        def answer() -> None:
+            with dropping_messages() as why:
+                context.setJobGroup(group, "confide", interruptOnCancel=True)
+                found.append(bound.toArrow())
+            failed.extend(why)
+
+        # a thread has a connection of its own to the driver, and this one's is free to cancel
+        worker = threading.Thread(target=answer, daemon=True)
+        worker.start()
+        try:
+            worker.join()
+        except BaseException:
+            with dropping_messages():
+                context.cancelJobGroup(group)
+            worker.join(_PATIENCE)
+            raise
         if failed:
             raise EngineError(failed[0])
-        return rows
+        return found[0]
 
     def rows(self, bound: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a bound query; raises as :meth:`table`."""
@@ -195,18 +214,6 @@ class SparkRows:
         if failed:
             raise EngineError(failed[0])
 
-    @contextlib.contextmanager
-    def _cancelled_if_interrupted(self) -> Iterator[None]:
-        """Cancel what a query began in the cluster, once nobody waits for it."""
-        context, group = self._spark.sparkContext, uuid.uuid4().hex
-        context.setJobGroup(group, "confide", interruptOnCancel=True)
-        try:
-            yield
-        except BaseException:
-            with dropping_messages():
-                context.cancelJobGroup(group)
-            raise
-
 
 def started(*, threads: int | None, memory_limit: str | None) -> Any:
     """Return a new session of the driver of this process, which is started if there is none.
@@ -220,9 +227,7 @@ def started(*, threads: int | None, memory_limit: str | None) -> Any:
         ContractError: If Java is, or the driver cannot be started.
     """
     require_spark()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pandas, which is not asked
-        from pyspark.sql import SparkSession as Builder
+    from pyspark.sql import SparkSession as Builder
 
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
@@ -306,7 +311,7 @@ def _quiet_logs() -> Path:
     """Return a configuration of the driver's logs: there are none."""
     folder = Path(tempfile.mkdtemp(prefix="confide-spark-"))
     path = folder / "log4j2.properties"
-    path.write_text(_QUIET, encoding="utf-8")
+    create_text(path, _QUIET)
     return path
 
 

@@ -17,7 +17,7 @@ from confide.errors import ContractError
 from confide.rows.cells.layout import Found, Layout, Located, ids_of
 from confide.rows.cells.physical import Physical, digits_of, octets_of
 from confide.rows.dialects.spark import LONGEST_NUMBER
-from confide.rows.engines.spark.session import SparkRows
+from confide.rows.engines.spark.spark_session import SparkRows
 from confide.rows.sources.opened import Scan
 from confide.rows.sources.parquet import parquet_scan
 from confide.tables.schema import Column, Dataset, Kind, Table

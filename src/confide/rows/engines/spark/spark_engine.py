@@ -23,8 +23,8 @@ from confide.rows.cells.identity import WITHDRAWN, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
-from confide.rows.engines.spark.layout import spark_layout
-from confide.rows.engines.spark.session import SparkRows, started
+from confide.rows.engines.spark.spark_layout import spark_layout
+from confide.rows.engines.spark.spark_session import SparkRows, started
 from confide.rows.engines.spark.written_ids import identity_of
 from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
