@@ -24,10 +24,12 @@ import pyarrow.parquet as pq
 
 from confide.rows.copies.copies import UseCopies
 from confide.rows.engines.duckdb import DuckDBEngine, open_engine
+from confide.rows.engines.postgres import PostgresEngine, open_postgres
 from confide.rows.prepared.build import Preparation
 from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 from confide.tables.source_files import Sheet
+from postgres_tables import in_postgres
 from python_objects import objects
 from queried import nest, queried, quoted
 from workbooks import workbook
@@ -74,8 +76,14 @@ class Kind:
 @contextlib.contextmanager
 def opened(
     stored: Stored, *, of: Dataset, hash_key: bytes, withdrawn: tuple[str, ...] = ()
-) -> Iterator[DuckDBEngine]:
+) -> Iterator[DuckDBEngine | PostgresEngine]:
     """Open stored rows as releases do, from their copies where there are some."""
+    if stored.source.in_postgres:
+        with open_postgres(
+            stored.source, dataset=of, hash_key=hash_key, withdrawn=withdrawn
+        ) as database:
+            yield database
+        return
     copying = None if stored.copies is None else UseCopies(folder=stored.copies)
     with open_engine(
         stored.source,
@@ -286,6 +294,23 @@ def _of_statistics(ending: str, kind: SourceKind) -> Any:
     return store
 
 
+# -- PostgreSQL
+
+
+def _in_postgres(folder: Path, tables: Tables) -> Stored:
+    return Stored(source=in_postgres(tables), base=folder)
+
+
+def _in_omop_postgres(folder: Path, tables: Tables) -> Stored:
+    """Names are loud, and texts have a collation that is not that of the database."""
+    loud = {
+        name.upper(): rows.rename_columns([column.upper() for column in rows.column_names])
+        for name, rows in tables.items()
+    }
+    kept = in_postgres(loud, texts='varchar COLLATE "pg_unicode_fast"')
+    return Stored(source=replace(kept, kind=SourceKind.OMOP, version="5.4"), base=folder)
+
+
 # -- frames
 
 
@@ -488,6 +513,14 @@ KINDS = (
         holds=in_doubles,
         text_ids=True,
         needs="pyreadstat",
+    ),
+    Kind(name="postgres", store=_in_postgres, holds=without_nul, in_memory=True, needs="psycopg"),
+    Kind(
+        name="omop, postgres, another collation",
+        store=_in_omop_postgres,
+        holds=without_nul,
+        in_memory=True,
+        needs="psycopg",
     ),
     Kind(name="arrow", store=_as_frames(lambda rows: rows), in_memory=True),
     Kind(name="arrow, dictionaries", store=_as_frames(_in_dictionaries), in_memory=True),

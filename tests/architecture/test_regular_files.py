@@ -32,6 +32,8 @@ ELSEWHERE = {
     # databases in memory, servers
     ("rows/engines/duckdb.py", "connect"),
     ("budget/stores/postgres_session.py", "connect"),
+    ("rows/engines/postgres.py", "connect"),
+    ("rows/engines/postgres_session.py", "connect"),
     # the null device, to take a closed or broken stream's place; __init__ exports confide.open
     ("cli/streams.py", "open"),
     ("release/quiet.py", "open"),  # or of one that libraries write to while rows are at hand

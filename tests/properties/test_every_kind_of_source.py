@@ -134,7 +134,7 @@ def differing(
 
 QUICK = {
     *("duckdb, NOCASE", "duckdb, queries of JSON", "parquet, parts, hive", "csv, broken bytes"),
-    *("pandas, objects", "pandas, Python's texts", "excel"),
+    *("pandas, objects", "pandas, Python's texts", "excel", "postgres"),
 }
 IDS = [pytest.param(False, id="integers"), pytest.param(True, id="texts", marks=pytest.mark.audit)]
 

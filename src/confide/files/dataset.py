@@ -74,6 +74,8 @@ class SourceSection(Section):
     kind: SourceKind
     path: str = ""
     version: str = ""
+    url: str = Field(default="", repr=False)
+    schema_name: str = ""
     memory_limit: str = "2GB"
     threads: Counting = 2
     checked: Checking = Checking.AS_YOU_LIKE
@@ -304,7 +306,18 @@ def declare(value: object, *, path: Path) -> DeclaredDataset:
 
 
 def _source(section: SourceSection) -> Source:
-    return Source(kind=section.kind, path=section.path, version=section.version)
+    if section.url and section.checked is Checking.REQUIRED:
+        raise ContractError(
+            "source → checked: whether a database is as it was when it was checked is not known.",
+            hint="Leave checked out, and run `confide check` before a study.",
+        )
+    return Source(
+        kind=section.kind,
+        path=section.path,
+        version=section.version,
+        url=section.url,
+        schema=section.schema_name,
+    )
 
 
 def _private(value: Mapping[str, Any], *, path: Path) -> PrivatePlaces:

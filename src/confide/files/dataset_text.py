@@ -13,13 +13,14 @@ from confide.tables.encoding import Encoding
 from confide.tables.relation import date_of
 from confide.tables.schema import Column, Kind, Outside, Table
 
+_DATABASE = ("postgresql://", "postgres://")
 _HEAD = """\
 # Most of a dataset.yaml, from public vocabulary and clinical ranges; no data were looked at.
 # Correct what is not so at your site, delete what no study needs, and set the caps of your policy.
 # Left out on purpose: source values, free text, times of birth, addresses, numbers of devices.
 
 dataset: {{id: {id}, lineage: {id}, snapshot: "1"}}
-source: {{kind: {kind}, {version}path: {path}}}
+source: {{kind: {kind}, {version}{place}}}
 protects: {{unit: patient, id: {person}, adjacency: add-remove}}
 accounting: {{measure: mixed, delta: 1e-6}}
 caps: {{release: {{epsilon: 1}}, calendar-year: {{epsilon: 3}}, lifetime: {{epsilon: 10}}}}
@@ -46,7 +47,7 @@ def dataset_text(
         id=_text(id),
         kind=kind,
         version=f'version: "{version}", ' if version else "",
-        path=_text(path),
+        place=f"{'url' if path.startswith(_DATABASE) else 'path'}: {_text(path)}",
         person=person,
     )
     return head + "".join(f"{line}\n" for table in tables for line in _table(table))

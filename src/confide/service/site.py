@@ -133,23 +133,26 @@ class Site:
             self._engine.close()
             self._engine = None
         if self._engine is None:
-            from confide.rows.sources.frames import kept
-
-            self._frames = kept(self._frames)
             self._engine, self._withdrawn = self._opened(withdrawn), withdrawn
         return self._engine
 
     def _opened(self, withdrawn: Withdrawn) -> Engine:
-        """Return a new engine over the source, without those persons."""
-        declared = self.declared
+        """Open the engine of the declared source."""
+        declared, of = self.declared, self.declared.dataset
         hash_key = order_key(self.folder, under=withdrawn.key)
+        if declared.source.in_postgres:
+            from confide.rows.engines.postgres import open_postgres
+
+            return open_postgres(
+                declared.source, dataset=of, hash_key=hash_key, withdrawn=withdrawn.hashes
+            )
         if declared.source.kind is SourceKind.SPARK:
             from confide.rows.engines.spark.spark_engine import open_spark
 
             return open_spark(
                 declared.source,
                 base=declared.base,
-                dataset=declared.dataset,
+                dataset=of,
                 hash_key=hash_key,
                 threads=declared.threads,
                 memory_limit=declared.memory_limit,
@@ -157,11 +160,13 @@ class Site:
             )
         from confide.rows.copies.copies import PREPARED, UseCopies
         from confide.rows.engines.duckdb import open_engine
+        from confide.rows.sources.frames import kept
 
+        self._frames = kept(self._frames)
         return open_engine(
             declared.source,
             base=declared.base,
-            dataset=declared.dataset,
+            dataset=of,
             hash_key=hash_key,
             frames=self._frames,
             threads=declared.threads,

@@ -5,9 +5,10 @@ Python and have no path.
 """
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confide.errors import ContractError
+from confide.postgres_url import require_public_url, require_schema_name
 
 
 class SourceKind(enum.Enum):
@@ -25,6 +26,7 @@ class SourceKind(enum.Enum):
     FHIR = "fhir"
     MEDS = "meds"
     SPARK = "spark"
+    POSTGRES = "postgres"
 
     @property
     def exported(self) -> bool:
@@ -49,15 +51,25 @@ class Source:
     Attributes:
         kind: What holds the tables.
         path: A DuckDB file; or the folder or file of the tables; empty for frames.
+        url: Of a PostgreSQL database, without a password; empty otherwise.
+        schema: Of that database, which holds the tables whose name says none.
         version: OMOP CDM version, "5.3" or "5.4"; "0.4" of MEDS; empty otherwise.
     """
 
     kind: SourceKind
     path: str = ""
     version: str = ""
+    url: str = field(default="", repr=False)
+    schema: str = ""
+
+    @property
+    def in_postgres(self) -> bool:
+        """Whether the tables are those of a PostgreSQL database."""
+        return bool(self.url)
 
     def __post_init__(self) -> None:
-        if self.kind is not SourceKind.FRAMES and not self.path:
+        self._require_place()
+        if self.kind is not SourceKind.FRAMES and not self.path and not self.in_postgres:
             raise ContractError(
                 f"A {self.kind.value} source needs a path.", hint="Write source: {kind, path}."
             )
@@ -71,3 +83,35 @@ class Source:
                 f"Expected MEDS version 0.4, got {self.version!r}.",
                 hint='Write source: {kind: meds, version: "0.4", path: cohort}.',
             )
+
+    def _require_place(self) -> None:
+        """Refuse a URL of what is no database, and a database without one.
+
+        Raises:
+            ContractError: Then; a URL is not repeated.
+        """
+        if self.kind is SourceKind.POSTGRES and not self.url:
+            raise ContractError(
+                "A postgres source needs the url of a database.",
+                hint="Write source: {kind: postgres, url: postgresql://host/database}.",
+            )
+        if not self.url:
+            if self.schema:
+                raise ContractError(
+                    "source → schema-name: only a PostgreSQL database has one.",
+                    hint="Leave schema-name out, or write url.",
+                )
+            return
+        if self.kind not in (SourceKind.POSTGRES, SourceKind.OMOP):
+            raise ContractError(
+                f"source → url: tables of kind {self.kind.value} lie in files.",
+                hint="Write kind: postgres or kind: omop, or path in place of url.",
+            )
+        if self.path:
+            raise ContractError(
+                "source: the tables lie in a database or in files, not in both.",
+                hint="Write url or path.",
+            )
+        require_public_url(self.url, where="source")
+        if self.schema:
+            require_schema_name(self.schema, where="source", example="cdm")

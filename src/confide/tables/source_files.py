@@ -78,7 +78,7 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
         kind: Kind of the source; one of frames, or of a DuckDB file, holds nothing in a folder.
     """
     match kind:
-        case SourceKind.FRAMES | SourceKind.DUCKDB:
+        case SourceKind.FRAMES | SourceKind.DUCKDB | SourceKind.POSTGRES:
             return ()
         case SourceKind.MEDS:
             shards = _below(root / table, endings=PARQUET)

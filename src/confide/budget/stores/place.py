@@ -3,20 +3,16 @@
 *Privacy:* a declared URL holds no password; it comes from the environment or ``~/.pgpass``.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
-from urllib.parse import parse_qsl, urlsplit
 
 from confide.budget.stores.sqlite_store import SQLiteStore
 from confide.budget.stores.sqlite_store import set_aside_broken as set_aside_broken_file
 from confide.budget.stores.store import Store
-from confide.errors import ContractError
+from confide.postgres_url import require_public_url, require_schema_name
 
 LEDGER, QUEUE = "ledger.sqlite", "ledger.queue"
-_SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,40}")
-_SECRET = {"password", "sslpassword", "passfile", "options"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,27 +36,8 @@ class PostgresPlace:
     schema: str = "confide"
 
     def __post_init__(self) -> None:
-        if not _SCHEMA.fullmatch(self.schema):
-            raise ContractError(
-                f"ledger → schema-name: expected a-z, 0-9 and _, got {self.schema[:40]!r}.",
-                hint="Write schema-name: confide.",
-            )
-        try:
-            parts = urlsplit(self.url)
-            host, secret = parts.netloc, parts.password is not None
-            words = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-        except ValueError:
-            parts, host, secret, words = urlsplit(""), "", False, set()
-        if secret or words & _SECRET or ":" in host.rpartition("@")[0]:
-            raise ContractError(
-                "ledger → url: a password, or where it is, does not belong in a file that is read.",
-                hint="Write postgresql://user@host/database; give PGPASSWORD or ~/.pgpass.",
-            )
-        if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
-            raise ContractError(
-                "ledger → url: expected the URL of a PostgreSQL database.",
-                hint="Write postgresql://user@host/database.",
-            )
+        require_schema_name(self.schema, where="ledger", example="confide")
+        require_public_url(self.url, where="ledger")
 
 
 Place = SQLitePlace | PostgresPlace

@@ -45,7 +45,7 @@ def require_suited(tables: Iterable[Table], *, source: Source) -> None:
 def _require_text(table: Table, *, source: Source) -> None:
     """Refuse what is said of text that the files do not hold."""
     kind, dialect = source.kind, table.dialect
-    text = kind in (SourceKind.CSV, SourceKind.OMOP)
+    text = kind in (SourceKind.CSV, SourceKind.OMOP) and not source.in_postgres
     typed = kind.exported and kind is not SourceKind.FHIR
     encoded = text or (typed and kind is not SourceKind.EXCEL)
     if table.encoding is not Encoding.UTF_8 and not encoded:

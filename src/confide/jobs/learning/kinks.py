@@ -25,8 +25,8 @@ from confide.jobs.learning.operations import (
     LOOKS_UP,
     SMOOTH,
     arguments,
+    name_of_operation,
     of_row,
-    operation,
     value_of,
 )
 from confide.jobs.learning.row_program import RowProgram
@@ -43,7 +43,7 @@ def smooth(program: RowProgram) -> bool:
 def _is_smooth(node: Any, *, own: frozenset[Any]) -> bool:
     if node.op != "call_function" or node.target is operator.getitem:
         return True
-    name = operation(node)
+    name = name_of_operation(node)
     if node in own and _is_short(node):  # lanes and margins are of numbers of 8 bytes
         return False
     if name in LOOKS_UP:  # by class alone, or by what is the same for everybody
@@ -83,7 +83,7 @@ def with_kinks(program: RowProgram) -> Any:
     nodes, near = torch.fx.Graph(), None
     gradient = nodes.graph_copy(program.graph.graph, {})
     for node in list(nodes.nodes):
-        name = operation(node)
+        name = name_of_operation(node)
         with nodes.inserting_before(node):
             if name in AT_ZERO:
                 found = nodes.call_function(_near, (arguments(node)["self"],))

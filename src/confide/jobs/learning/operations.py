@@ -146,7 +146,7 @@ _INSTEAD = {
 """What to write instead of what begins so."""
 
 
-def operation(node: Any) -> str:
+def name_of_operation(node: Any) -> str:
     """Return PyTorch's operation at a node, by overload; empty where there is none.
 
     Example:
@@ -189,7 +189,7 @@ def of_row(graph: Any) -> frozenset[Any]:
 def _check_name(node: Any) -> None:
     import torch
 
-    name = operation(node)
+    name = name_of_operation(node)
     if not name or node.target.namespace != "aten":
         raise ContractError(
             f"The module calls {node.target}, which is no operation of PyTorch's own.",
@@ -219,7 +219,7 @@ def _check_name(node: Any) -> None:
 
 
 def _check_use(node: Any, *, own: frozenset[Any]) -> None:
-    name = operation(node)
+    name = name_of_operation(node)
     if name.split(".")[0] in ("div", "remainder", "fmod") and not _floating(node):
         raise ContractError(
             f"The module divides whole numbers ({name}), which stops where one is 0.",
@@ -255,7 +255,7 @@ def _follows(node: Any, forth: frozenset[str]) -> bool:
         forth: Of which it is to follow one.
     """
     before = itertools.takewhile(lambda each: each is not node, node.graph.nodes)
-    return any(operation(each) in forth and _is_back_of(node, each) for each in before)
+    return any(name_of_operation(each) in forth and _is_back_of(node, each) for each in before)
 
 
 def _is_back_of(node: Any, forth: Any) -> bool:
@@ -265,7 +265,7 @@ def _is_back_of(node: Any, forth: Any) -> bool:
     gave = value_of(forth)
     first = gave[0] if isinstance(gave, tuple | list) else gave
     gradient = node.target._schema.arguments[0].name  # noqa: SLF001
-    of_result = back.get("self_is_result", operation(node) == "threshold_backward.default")
+    of_result = back.get("self_is_result", name_of_operation(node) == "threshold_backward.default")
     for name, value in back.items():
         if name == gradient:
             fits = value_of(value).shape == first.shape

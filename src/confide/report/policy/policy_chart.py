@@ -47,7 +47,7 @@ def chart(solution: Solution, *, words: Words) -> Chart:
     )
 
 
-def written(solution: Solution, *, kind: str, words: Words) -> bytes:
+def chart_file(solution: Solution, *, kind: str, words: Words) -> bytes:
     """Return the figure as a file: ".svg", ".png", or a page of ".html" that loads nothing."""
     drawing = draw(chart(solution, words=words))
     if kind == ".svg":

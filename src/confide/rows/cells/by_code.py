@@ -31,7 +31,7 @@ from confide.rows.cells.build import (
 )
 from confide.rows.cells.clean import cell_of, in_steps, known_code, parsed, text
 from confide.rows.cells.layout import Found, Located
-from confide.rows.cells.operations import DateOfText, Normal, Number, NumberAndUnit, operation
+from confide.rows.cells.operations import DateOfText, DoubleOf, Normal, NumberAndUnit, operation
 from confide.rows.cells.physical import Physical
 from confide.tables.by_code import InUnit
 from confide.tables.schema import Column, Kind, Table
@@ -102,7 +102,7 @@ def read_value(column: Column, *, located: Located) -> exp.Expr:
         raw, beside = (_extracted(raw, group) for group in (1, 2))
     else:
         beside = string("")
-    number = operation(Number, raw, physical=found.physical)
+    number = operation(DoubleOf, raw, physical=found.physical)
     alike: dict[tuple[Fraction, Fraction], list[InUnit]] = {}
     for each in column.units.known:
         alike.setdefault((each.times, each.plus), []).append(each)

@@ -58,10 +58,10 @@ from confide.rows.cells.operations import (
     DateOfText,
     DaysSinceEpoch,
     Double,
+    DoubleOf,
     Floor,
     Matches,
     Normal,
-    Number,
     SourceCell,
     Whole,
     Written,
@@ -87,7 +87,7 @@ def parsed(raw: exp.Expr, *, column: Column, physical: Physical) -> exp.Expr:
     """Return a cell as a double in steps of its grid, a date or text, by its column's kind."""
     match column.kind:
         case Kind.NUMBER:
-            return in_steps(operation(Number, raw, physical=physical), column.scale)
+            return in_steps(operation(DoubleOf, raw, physical=physical), column.scale)
         case Kind.DATE:
             return operation(DateOfText if physical is Physical.TEXT else Date, raw)
         case Kind.CATEGORY if physical is Physical.INTEGER:

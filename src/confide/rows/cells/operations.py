@@ -50,7 +50,7 @@ class Double(Operation):
     """A floating-point cell as the same number in 64 bits; NaN and the infinite ones stay."""
 
 
-class Number(Operation):
+class DoubleOf(Operation):
     """A cell of a family (``physical``) as the double that is computed with, NULL if it is none.
 
     Of a text: white space around, a sign, digits with single underscores within, a point, an

@@ -48,7 +48,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class PackedWord:
     """Neighbouring columns packed into one integer that sorts as they do one by one; or a text.
 
     Attributes:
@@ -65,7 +65,7 @@ class Word:
         return sum(field.bits for field in self.fields)
 
 
-def words_of(table: Table) -> tuple[Word, ...]:
+def words_of(table: Table) -> tuple[PackedWord, ...]:
     """Return the declared columns as few words of at most 62 bits, called ``k0, k1, …``.
 
     Rows of a person at the same place are ordered by them.
@@ -92,7 +92,7 @@ def words_of(table: Table) -> tuple[Word, ...]:
         for index, least, bits in group:
             shift -= bits
             fields.append(Field(column=index, least=least, bits=bits, shift=shift))
-        words.append(Word(fields=tuple(fields), text=number in texts))
+        words.append(PackedWord(fields=tuple(fields), text=number in texts))
     return tuple(words)
 
 
@@ -186,7 +186,7 @@ def restored(table: Table) -> list[exp.Expr]:
     return found
 
 
-def _packed(word: Word, *, of: str) -> exp.Expr:
+def _packed(word: PackedWord, *, of: str) -> exp.Expr:
     """Return the value of a word from the columns of a table."""
     if word.text:
         return own(f"c{word.fields[0].column}", of)
@@ -198,7 +198,7 @@ def _packed(word: Word, *, of: str) -> exp.Expr:
     return num(0) if value is None else value
 
 
-def _one_word(table: Table) -> Word | None:
+def _one_word(table: Table) -> PackedWord | None:
     """Return the only word of a table, if the place fits above it in one integer; else None."""
     words = words_of(table)
     if len(words) == 1 and not words[0].text and words[0].bits <= MOST_BELOW_A_PLACE:

@@ -79,6 +79,13 @@ class SourceCheck:
             raise ContractError(
                 "Tables in memory cannot be checked.", hint="Store them as Parquet first."
             )
+        if self.source.in_postgres:
+            from confide.rows.checked.of_database import of_database
+
+            with of_database(self.source, dataset=self.dataset, hash_key=self.hash_key) as found:
+                dataset = replace(self.dataset, tables=found.tables)
+                work = replace(self, source=found.source, base=found.base, dataset=dataset)
+                return found.with_problems(work.checked(progress=progress))
         tables, findings = [], []
         for table in self.dataset.tables:
             progress(table.name)

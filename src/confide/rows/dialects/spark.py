@@ -35,11 +35,11 @@ from confide.rows.cells.operations import (
     DateOfText,
     DaysSinceEpoch,
     Double,
+    DoubleOf,
     Floor,
     KeyedHash,
     Matches,
     Normal,
-    Number,
     NumberAndUnit,
     Operation,
     Readable,
@@ -218,7 +218,7 @@ class ConfideSparkGenerator(SparkGenerator):
     def _double(self, node: Double) -> str:
         return f"CAST({self.part(node)} AS DOUBLE)"
 
-    def _number(self, node: Number) -> str:
+    def _number(self, node: DoubleOf) -> str:
         cell = self.part(node)
         if node.args["physical"] is not Physical.TEXT:
             return f"CAST({cell} AS DOUBLE)"
@@ -318,7 +318,7 @@ class ConfideSparkGenerator(SparkGenerator):
                 Readable: _readable,
                 Normal: _normal,
                 Double: _double,
-                Number: _number,
+                DoubleOf: _number,
                 Whole: _whole,
                 Floor: _floor,
                 Written: _as_written,

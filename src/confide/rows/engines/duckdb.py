@@ -14,7 +14,6 @@ layout registered beforehand makes them small.
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -33,6 +32,7 @@ from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.catalogue import found_layout
 from confide.rows.engines.examine import findings
 from confide.rows.engines.hardening import attach, hardening
+from confide.rows.engines.same_dataset import require_same, without_more_values
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
@@ -149,7 +149,7 @@ class DuckDBEngine:
 
         A job may ask for per-patient values of its own, after those of the data set.
         """
-        self._require_same(self._without_more_values(dataset))
+        self._require_same(without_more_values(dataset, ours=self._dataset))
         query = records_query(records, dataset=dataset, layout=self._layout)
         self._bind([self._session.bound(query)])
 
@@ -159,7 +159,7 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        self._require_same(self._without_more_values(dataset))
+        self._require_same(without_more_values(dataset, ours=self._dataset))
         query = records_query(records, dataset=dataset, layout=self._layout)
         found = self._session.arrays(query)
         return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
@@ -271,18 +271,7 @@ class DuckDBEngine:
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
-        # caps of patients say who is left out afterwards, not what a row is; a measure, how
-        # losses add up, of which a mixed ledger takes either
-        ours = self._dataset
-        measure = ours.measure if ours.mixed else dataset.measure
-        if replace(dataset, patients=ours.patients, measure=measure) != ours:
-            raise ContractError(
-                "The engine was opened for another data set.", hint="Open it for this one."
-            )
-
-    def _without_more_values(self, dataset: Dataset) -> Dataset:
-        """Return a data set without the per-patient values that follow ours."""
-        return replace(dataset, per_patient=dataset.per_patient[: len(self._dataset.per_patient)])
+        require_same(dataset, ours=self._dataset)
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._session.rows(query)

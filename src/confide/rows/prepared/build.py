@@ -103,6 +103,11 @@ class Preparation:
                 "Of a Spark source no copies are prepared: Spark reads its files as they are.",
                 hint="Write `kind: parquet` to read the same files in DuckDB, from copies.",
             )
+        if self.source.in_postgres:
+            raise ContractError(
+                "Tables of a database are not prepared: the database reads them itself.",
+                hint="Run the study; nothing is needed before.",
+            )
         state = self._state()
         if not state.files and self.source.kind is not SourceKind.FRAMES:
             raise _none_of(self.problems())

@@ -65,7 +65,7 @@ class OnePass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenStatement:
     """A statement as text, with its bound parameters."""
 
     statement: Statement
@@ -84,7 +84,7 @@ class WrittenPass:
     """
 
     compiled: OnePass
-    steps: tuple[Written, ...]
+    steps: tuple[WrittenStatement, ...]
     bound: tuple[tuple[str, Mapping[str, Parameter]], ...]
 
     @classmethod
@@ -93,7 +93,7 @@ class WrittenPass:
         steps = []
         for each in compiled.statements:
             sql, parameters = on.bound(each.query)
-            steps.append(Written(statement=each, sql=sql, parameters=parameters))
+            steps.append(WrittenStatement(statement=each, sql=sql, parameters=parameters))
         sorts = [on.bound(query) for query in compiled.sorting.values()]
         own = [(s.sql, s.parameters) for s in steps if s.statement.way is not Way.ONCE]
         return cls(compiled=compiled, steps=tuple(steps), bound=(*sorts, *own))

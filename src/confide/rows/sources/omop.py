@@ -93,7 +93,7 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
     Raises:
         ContractError: If a blocked column is declared, or an encoding of what is no text.
     """
-    _refuse_blocked(dataset)
+    refuse_blocked(dataset)
     if attach is not None:
         for table in dataset.tables:
             _refuse_encoding(table)
@@ -116,7 +116,12 @@ def from_omop(found: Found, *, attach: Path | None, dataset: Dataset) -> Opened:
     return replace(from_scans(scans, missing=missing), fold_case=True)
 
 
-def _refuse_blocked(dataset: Dataset) -> None:
+def refuse_blocked(dataset: Dataset) -> None:
+    """Refuse columns of the CDM that identify people.
+
+    Raises:
+        ContractError: If one is declared.
+    """
     for table in dataset.tables:
         for source in sorted(table.sources()):
             why = blocked(source)

@@ -46,6 +46,8 @@ def prepared(
 
     if source.kind is SourceKind.FRAMES:
         return from_frames(frames or {}, dataset=dataset)
+    if source.in_postgres:
+        raise ContractError("A database has no files.", hint="Open it as what it is.")
     root = existing(source, base=base)
     attached = _attached(source, root=root)
     found = {} if attached else found_files(source, root=root, dataset=dataset)
@@ -67,6 +69,8 @@ def prepared(
             opened = from_files(
                 found, root=root, dataset=dataset, read=exports, endings=EXPORTED[source.kind]
             )
+        case SourceKind.POSTGRES:
+            raise ContractError("A database has no files.", hint="Open it as what it is.")
         case _:
             assert_never(source.kind)
     return replace(opened, state=state)
@@ -80,7 +84,7 @@ def state_of(source: Source, *, base: Path, dataset: Dataset) -> SourceState:
     Raises:
         ContractError: If the source does not exist, or a table lies outside it.
     """
-    if source.kind is SourceKind.FRAMES:
+    if source.kind is SourceKind.FRAMES or source.in_postgres:
         return SourceState()
     root = existing(source, base=base)
     if _attached(source, root=root):

@@ -165,9 +165,9 @@ def solve_policy(path: Path, *, spent: Iterable[str] = (), figure: Path | None =
     policy, words = read_policy(path), load_words("en")
     solution = solve(policy, spent=spent_from(spent))
     if figure is not None:
-        from confide.report.policy.policy_chart import written
+        from confide.report.policy.policy_chart import chart_file
 
-        write_bytes(figure, written(solution, kind=figure.suffix, words=words))
+        write_bytes(figure, chart_file(solution, kind=figure.suffix, words=words))
     return Solved(
         policy=policy.id,
         version=policy.version,

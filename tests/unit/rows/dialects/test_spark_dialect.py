@@ -17,10 +17,10 @@ from confide.rows.cells.operations import (
     CalendarPart,
     DateOfText,
     DaysSinceEpoch,
+    DoubleOf,
     Floor,
     Matches,
     Normal,
-    Number,
     NumberAndUnit,
     SixtyBits,
     SourceCell,
@@ -90,7 +90,7 @@ DAYS = [
 @needs_spark()
 def test_a_number_in_text_is_the_same_double_in_every_engine():
     cells = [*NUMBER_TEXTS, *ODD_NUMBERS, *texts("0123456789.eE+-_ nif", seed=1)]
-    same_in_both(pa.array(cells), operation(Number, A, physical=Physical.TEXT))
+    same_in_both(pa.array(cells), operation(DoubleOf, A, physical=Physical.TEXT))
 
 
 @needs_spark()
@@ -166,7 +166,7 @@ def test_a_decimal_is_the_same_double_and_text_in_every_engine():
         cell = operation(SourceCell, A, found=found)
         same_in_both(
             pa.array(cells, pa.decimal128(precision, scale)),
-            operation(Number, cell, physical=Physical.DECIMAL),
+            operation(DoubleOf, cell, physical=Physical.DECIMAL),
             operation(Written, cell, physical=Physical.DECIMAL, type_name=found.type_name),
         )
 

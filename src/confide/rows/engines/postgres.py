@@ -1,0 +1,305 @@
+"""PostgreSQL: rows are bounded and summed by the server; noise is drawn in this process alone.
+
+*Privacy:* before the charge only names and types are bound, by parsing alone.  All that a release
+reads it reads in one transaction, read-only and of one state of the database.  A failure names its
+class; a connection that is lost after the charge leaves it burned.  Models in rounds, degrees of
+contacts and budgets of patients are worked out here, of what each person's kept rows say: this
+process is trusted with them, as it is with DuckDB's.
+
+*Utility:* each person's rows are sorted for every statement; nothing is prepared.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from sqlglot import exp
+
+from confide.errors import ContractError
+from confide.rows.cells.identity import identities_of, identity_parameters
+from confide.rows.cells.keyed_order import coefficients
+from confide.rows.cells.layout import Ids, Layout
+from confide.rows.cells.session import Parameter, Session
+from confide.rows.cells.stream import Summed
+from confide.rows.dialects.duckdb import ConfideDuckDB
+from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.engines.hardening import hardening
+from confide.rows.engines.postgres_catalogue import database_layout
+from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
+from confide.rows.engines.same_dataset import require_same, without_more_values
+from confide.rows.engines.spill import SpillFolder
+from confide.rows.records import RecordRows
+from confide.rows.relational.compiler import Alone
+from confide.rows.relational.kept_rows import records_query
+from confide.rows.relational.person_sums import PersonSums, stored_sums
+from confide.rows.relational.shapes import compiler_of
+from confide.rows.relational.sql import OnePass, WrittenPass, one_pass
+from confide.rows.relational.table_rows import Scope
+from confide.rows.sources.fingerprint import SourceState
+from confide.rows.sources.omop import refuse_blocked
+from confide.tables.aggregates.shapes import Asked
+from confide.tables.records import Records
+from confide.tables.schema import Dataset
+from confide.tables.source import Source, SourceKind
+
+
+class PostgresEngine:
+    """Exact sums by PostgreSQL; made by :func:`open_postgres`."""
+
+    def __init__(
+        self,
+        *,
+        dataset: Dataset,
+        layout: Layout,
+        session: DatabaseSession,
+        parameters: Mapping[str, Parameter],
+        close: contextlib.ExitStack,
+    ) -> None:
+        self._dataset, self._layout, self._session = dataset, layout, session
+        self._parameters, self._close = dict(parameters), close
+        self._duckdb: Session | None = None
+
+    def __repr__(self) -> str:
+        return f"PostgresEngine({self._dataset.id!r})"
+
+    @property
+    def state(self) -> SourceState:
+        """Nothing: a database has no files that could be looked at."""
+        return SourceState()
+
+    def sound(self) -> bool:
+        """Return whether the server still answers."""
+        return self._session.sound()
+
+    def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
+        """Bind the aggregates against the database, reading no rows.
+
+        Raises:
+            ContractError: If a table or column is missing, or of a type that cannot be read as
+                declared.
+        """
+        compiled = self._compiled(aggregates, dataset=dataset)
+        bound = [*WrittenPass.of(compiled, on=self._session).bound]
+        for aggregate in dict.fromkeys(aggregates):
+            compiler = compiler_of(aggregate)
+            if isinstance(compiler, Alone):
+                bound.append(self._session.bound(compiler.query(aggregate, dataset, self._layout)))
+        self._bind(bound)
+
+    def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
+        """Read the rows, bound them and sum them exactly.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        compiled = WrittenPass.of(self._compiled(aggregates, dataset=dataset), on=self._session)
+        alone: dict[Asked, Exact] = {}
+        with self._session.snapshot():
+            exact = compiled.exact(self._session)
+            for position, aggregate in enumerate(aggregates):
+                compiler = compiler_of(aggregate)
+                if isinstance(compiler, Alone):
+                    if aggregate not in alone:
+                        query = compiler.query(aggregate, dataset, self._layout)
+                        columns = self._session.arrays(query)
+                        alone[aggregate] = compiler.answer(aggregate, columns, dataset)
+                    exact[position] = alone[aggregate]
+        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+
+    def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
+        """Read the rows, bound them and add them up by person and cell, to be closed after use.
+
+        What each person adds to each cell is handed over, and kept by a DuckDB in memory here.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        compiled = self._compiled(aggregates, dataset=dataset, summed=Summed.PERSONS)
+        with self._session.snapshot():
+            return stored_sums(
+                compiled,
+                asked=len(aggregates),
+                dataset=dataset,
+                copies=None,
+                on=self._beside(),
+                read=self._session,
+            )
+
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:
+        """Bind the rows of a job against the database, reading none; as ``check``."""
+        self._require_same(without_more_values(dataset, ours=self._dataset))
+        query = records_query(records, dataset=dataset, layout=self._layout)
+        self._bind([self._session.bound(query)])
+
+    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
+        """Read and bound the rows of a job.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        self._require_same(without_more_values(dataset, ours=self._dataset))
+        query = records_query(records, dataset=dataset, layout=self._layout)
+        with self._session.snapshot():
+            found = self._session.arrays(query)
+        return RecordRows(found, columns=len(records.reads), most=records.bounds.max_rows)
+
+    def identity(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
+        (found,) = self.identities([person_id])
+        return found
+
+    def identities(
+        self, person_ids: Sequence[str], *, as_texts: bool = False
+    ) -> tuple[tuple[int, int] | None, ...]:
+        """Return the same of each of many ids, or of each as it is where ids are texts."""
+        ids = Ids.TEXT if as_texts else self._layout.ids
+        return identities_of(person_ids, ids=ids, on=self._beside())
+
+    def problems(self) -> Mapping[str, str]:
+        """Return why declared tables cannot be used, by table; from names and types alone."""
+        found = {
+            table.name: self._layout.problem(table, dataset=self._dataset)
+            for table in self._dataset.tables
+        }
+        return {name: problem for name, problem in found.items() if problem}
+
+    def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
+        """Return how the aggregates would be read; from public facts alone, reading no rows.
+
+        Raises:
+            ContractError: If the source lacks what they name.
+        """
+        compiled = self._compiled(aggregates, dataset=dataset)
+        steps = [
+            f"{each.table}: {each.way.value}, {len(each.answers)} sum(s) in one pass"
+            for each in compiled.statements
+        ]
+        for each in aggregates:
+            compiler = compiler_of(each)
+            if isinstance(compiler, Alone):
+                steps.append(f"{each.relation.table}: {compiler.way}")
+        return ("Reads PostgreSQL.", *steps, *self._layout.remarks_on_ids(dataset))
+
+    @property
+    def scope(self) -> Scope:
+        """What queries over the source can name."""
+        return Scope(dataset=self._dataset, layout=self._layout, streams=False)
+
+    def run(self, query: exp.Query) -> list[tuple[object, ...]]:
+        """Return the rows of a query, for the steward alone.
+
+        Raises:
+            EngineError: If reading failed.
+        """
+        return self._session.rows(query)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """See one state of the database, for the steward alone; raises as :meth:`run`."""
+        with self._session.snapshot():
+            yield
+
+    def copy_rows(self, query: str, to: Path) -> None:
+        """Write the rows of a query to a CSV file of this user alone; raises as :meth:`run`."""
+        self._session.copy_rows(query, to)
+
+    def close(self) -> None:
+        """Close the connection, and what was kept here."""
+        self._close.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _compiled(
+        self, aggregates: Sequence[Asked], *, dataset: Dataset, summed: Summed = Summed.CELLS
+    ) -> OnePass:
+        self._require_same(dataset)
+        return one_pass(
+            aggregates, dataset=dataset, layout=self._layout, summed=summed, streams=False
+        )
+
+    def _bind(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
+        for sql, parameters in written:
+            if not self._session.bind(sql, parameters):
+                raise ContractError(
+                    "The source cannot answer the plan.",
+                    hint="Compare the types of its columns with dataset.yaml.",
+                )
+
+    def _require_same(self, dataset: Dataset) -> None:
+        require_same(dataset, ours=self._dataset)
+
+    def _beside(self) -> Session:
+        """Return a session of an empty DuckDB in this process, which is closed with the engine."""
+        if self._duckdb is not None:
+            return self._duckdb
+        import duckdb
+
+        spill = SpillFolder()
+        self._close.callback(spill.close)
+        connection = duckdb.connect(":memory:")
+        self._close.callback(connection.close)
+        settings = hardening((), temporary=spill.path, threads=1, memory_limit=None)
+        for setting in settings:
+            connection.execute(setting.sql("duckdb"))
+        self._duckdb = Session(connection, dialect=ConfideDuckDB, parameters=self._parameters)
+        return self._duckdb
+
+
+def open_postgres(
+    source: Source, *, dataset: Dataset, hash_key: bytes, withdrawn: Sequence[str] = ()
+) -> PostgresEngine:
+    """Open a declared database; reads its catalogue, no rows.
+
+    Args:
+        source: What is declared.
+        dataset: Public facts.
+        hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
+        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent.
+
+    Raises:
+        ContractError: If the database cannot be reached, is too old, or a table asks for what no
+            database has.
+        MissingExtraError: If psycopg is not installed.
+    """
+    parameters: dict[str, Parameter] = {
+        **coefficients(hash_key),
+        **identity_parameters(hash_key, of=dataset.unit.entity),
+    }
+    omop = source.kind is SourceKind.OMOP
+    if omop:
+        refuse_blocked(dataset)
+    with contextlib.ExitStack() as undo:
+        connection = connect(source.url)
+        undo.callback(connection.close)
+        session = DatabaseSession(connection, parameters=parameters)
+        layout: Layout | None = None
+        with dropping_server_messages() as failed:
+            layout = database_layout(
+                connection,
+                dataset=dataset,
+                schema=source.schema,
+                fold_case=omop,
+                withdrawn=bool(withdrawn),
+            )
+        if layout is None:
+            raise ContractError(
+                f"The catalogue of the source's PostgreSQL cannot be read ({failed[0]}).",
+                hint="The server may have ended the session; try again.",
+            )
+        if withdrawn:
+            session.list_withdrawn(withdrawn)
+        undo.pop_all()
+    closing = contextlib.ExitStack()
+    closing.callback(connection.close)
+    return PostgresEngine(
+        dataset=dataset,
+        layout=layout,
+        session=session,
+        parameters=parameters,
+        close=closing,
+    )

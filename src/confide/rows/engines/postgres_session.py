@@ -1,0 +1,266 @@
+"""One connection to a PostgreSQL database that is read: its settings, its snapshot, its failures.
+
+*Privacy:* what a server says of a failure quotes cells, so an error names its class and SQLSTATE
+alone.  The keyed order's coefficients are bound parameters; a server that is told to log those of
+statements logs them (docs/known-weaknesses.md).  Rows are read in one transaction that is read-only
+and sees one state of the database.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
+from confide.regular_file import writing
+from confide.rows.cells.identity import WITHDRAWN
+from confide.rows.cells.session import Parameter, Session
+from confide.rows.dialects.postgres import PARAMETERS, ConfidePostgres
+
+if TYPE_CHECKING:
+    import psycopg
+
+OLDEST_SERVER = 16
+_SECONDS_TO_CONNECT = 10
+_HINT = "Check that the server runs, source: {url} in dataset.yaml, and PGPASSWORD or ~/.pgpass."
+SETTINGS: Mapping[str, str] = {
+    "search_path": "",  # what is named without a schema is the server's own
+    "TimeZone": "UTC",  # the date of a timestamp with a time zone
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "row_security": "on",  # off: a policy would stop a query, after the charge
+    "statement_timeout": "0",
+    "lock_timeout": "120s",
+    "idle_in_transaction_session_timeout": "0",
+    "max_parallel_workers_per_gather": "0",  # rows come in the order they were sorted in
+    "synchronize_seqscans": "off",
+    "jit": "off",
+    "client_min_messages": "error",
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "6",
+}
+"""Of every session, whatever a role or a database sets."""
+
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_UNKNOWN_NAMES = "42"
+"""Class of SQLSTATE of names and types, which may be told before a charge."""
+
+
+def connect(url: str) -> "psycopg.Connection[tuple[Any, ...]]":
+    """Return a connection with its settings made; it reads no rows.
+
+    Raises:
+        MissingExtraError: If psycopg is not installed.
+        ContractError: If there is no connection, or the server is too old or not of UTF-8.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError("psycopg", extra="postgres") from None
+    try:
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            client_encoding="utf8",
+            application_name="confide",
+            connect_timeout=_SECONDS_TO_CONNECT,
+            prepare_threshold=None,
+            cursor_factory=psycopg.RawCursor,
+        )
+    except psycopg.Error as error:
+        raise _unreachable(type(error).__name__) from None
+    try:
+        _settle(connection)
+    except psycopg.Error as error:
+        connection.close()
+        raise _unreachable(type(error).__name__) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _unreachable(name: str) -> ContractError:
+    return ContractError(f"The source's PostgreSQL cannot be used ({name}).", hint=_HINT)
+
+
+def _settle(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    version = connection.info.server_version // 10_000
+    if version < OLDEST_SERVER:
+        raise ContractError(
+            f"The source's PostgreSQL is of version {version}, which reads no texts as numbers.",
+            hint=f"PostgreSQL {OLDEST_SERVER} or newer says without an error if a text is one.",
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise ContractError(
+            f"The source's database is of encoding {encoding}, where texts have no normal form.",
+            hint="Restore it into a database of encoding UTF8.",
+        )
+    for name, value in SETTINGS.items():
+        connection.execute("SELECT set_config($1, $2, false)", [name, value])
+
+
+class DatabaseSession(Session):
+    """A connection with the parameters that queries may bind.
+
+    Args:
+        connection: With its settings made.
+        parameters: By name.
+    """
+
+    def __init__(
+        self,
+        connection: "psycopg.Connection[tuple[Any, ...]]",
+        *,
+        parameters: Mapping[str, Parameter],
+    ) -> None:
+        super().__init__(connection, dialect=ConfidePostgres, parameters=parameters)
+
+    def sound(self) -> bool:
+        """Return whether the server still answers a constant."""
+        with dropping_server_messages() as failed:
+            self._connection.execute("SELECT 1").fetchall()
+        return not failed
+
+    def fetch(self, sql: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement.
+
+        Raises:
+            EngineError: If it failed.
+        """
+        rows: list[tuple[Any, ...]] = []
+        with dropping_server_messages() as failed:
+            rows = self._connection.execute(sql, self._placed(parameters)).fetchall()
+        if failed:
+            raise EngineError(failed[0])
+        return rows
+
+    def arrays(self, query: exp.Query) -> Mapping[str, Any]:
+        """Return the columns of a query; raises as :meth:`fetch`."""
+        sql, parameters = self.bound(query)
+        names: list[str] = []
+        rows: list[tuple[Any, ...]] = []
+        with dropping_server_messages() as failed:
+            found = self._connection.execute(sql, self._placed(parameters))
+            names = [column.name for column in found.description or ()]
+            rows = found.fetchall()
+        if failed:
+            raise EngineError(failed[0])
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        return {name: _array(values) for name, values in zip(names, columns, strict=True)}
+
+    def bind(self, sql: str, parameters: Mapping[str, Parameter]) -> bool:
+        """Return whether names and types of a statement fit the database; reads no row.
+
+        The server parses it and plans nothing, so nothing that is stored can be told of.
+        """
+        from psycopg.pq import DiagnosticField, ExecStatus
+
+        placed = self._placed(parameters) or []
+        types = [self._connection.adapters.types[_type_of(value)].oid for value in placed]
+        result = None
+        with dropping_server_messages() as failed:
+            result = self._connection.pgconn.prepare(b"", sql.encode(), types)
+        if failed or result is None or result.status == ExecStatus.COMMAND_OK:
+            return True
+        state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
+        return not state.startswith(_UNKNOWN_NAMES)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the database, and write nothing.
+
+        Raises:
+            EngineError: If the transaction cannot begin.
+        """
+        self.fetch_nothing(_BEGIN)
+        try:
+            yield
+        finally:
+            with dropping_server_messages():
+                self._connection.rollback()
+
+    def fetch_nothing(self, sql: str) -> None:
+        """Run a statement without rows; raises as :meth:`fetch`."""
+        with dropping_server_messages() as failed:
+            self._connection.execute(sql)
+        if failed:
+            raise EngineError(failed[0])
+
+    def copy_rows(self, query: str, to: Path) -> None:
+        """Write the rows of a query to a CSV file, every cell in quotes; raises as ``fetch``."""
+        with dropping_server_messages() as failed, writing(to) as out:
+            given = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER true, FORCE_QUOTE *)"
+            with self._connection.cursor().copy(given) as copy:
+                for part in copy:
+                    out.write(part)
+        if failed:
+            raise EngineError(failed[0])
+
+    def list_withdrawn(self, hashes: Sequence[str]) -> None:
+        """Make the temporary list of who withdrew consent.
+
+        Raises:
+            ContractError: If it cannot be made.
+        """
+        with dropping_server_messages() as failed:
+            self._connection.execute(f'CREATE TEMPORARY TABLE "{WITHDRAWN}" (digest TEXT)')
+            self._connection.execute(
+                f'INSERT INTO pg_temp."{WITHDRAWN}" SELECT unnest($1::TEXT[])', [list(hashes)]
+            )
+        if failed:
+            raise ContractError(
+                f"The list of who withdrew consent cannot be made ({failed[0]}).",
+                hint="The role needs the right TEMPORARY on the database.",
+            )
+
+    def giving(self, name: str, value: Parameter) -> "DatabaseSession":
+        """Return the same connection with one more parameter."""
+        return DatabaseSession(self._connection, parameters={**self._parameters, name: value})
+
+    def _placed(self, parameters: Mapping[str, Parameter]) -> list[Parameter] | None:
+        """Return the parameters by place; those that stand before one that is used, too."""
+        if not parameters:
+            return None
+        last = max(PARAMETERS.index(name) for name in parameters)
+        return [self._parameters[name] for name in PARAMETERS[: last + 1]]
+
+
+def _type_of(value: Parameter) -> str:
+    if isinstance(value, bytes):
+        return "bytea"
+    return "int8" if isinstance(value, int) else "text"
+
+
+def _array(values: Sequence[Any]) -> Any:
+    """Return a column: whole numbers of 64 bits, larger ones and texts as objects."""
+    if not values:
+        return np.empty(0, dtype=np.int64)
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    whole = [int(value) for value in values]
+    small = min(whole) >= -(2**63) and max(whole) < 2**63
+    return np.array(whole, dtype=np.int64 if small else object)
+
+
+@contextlib.contextmanager
+def dropping_server_messages() -> Iterator[list[str]]:
+    """Collect the class of a failure; its message and its chain may quote cells."""
+    import psycopg
+
+    failed: list[str] = []
+    try:
+        yield failed
+    except (psycopg.Error, ValueError, OSError) as error:
+        if isinstance(error, ConfideError):
+            raise
+        failed.append(type(error).__name__)

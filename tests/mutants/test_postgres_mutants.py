@@ -1,0 +1,77 @@
+"""Deliberately broken readings of PostgreSQL, each of which the tests of the source reject."""
+
+import pytest
+
+from confide.errors import EngineError
+from confide.rows.dialects import postgres as dialect
+from confide.rows.engines import postgres_session
+from confide.rows.engines.postgres import open_postgres
+from confide.rows.engines.postgres_session import DatabaseSession
+from confide.tables.aggregates.value import Plain
+from postgres_tables import in_postgres
+from rows_world import KEY, ask, col, dataset, random_database
+from source_kinds import without_nul
+from unit.rows.engines.test_postgres_through_the_door import sql, stand_in
+
+pytestmark = pytest.mark.mutant
+OF = dataset()
+ASKED = (ask(axes=[col("code")]), ask(axes=[col("code")], value=Plain(of=col("pressure"))))
+
+
+@pytest.fixture(scope="module")
+def stored():
+    drawn = random_database(3, text_ids=True).frames
+    return in_postgres({name: without_nul(rows) for name, rows in drawn.items()})
+
+
+def answered(source, asked=ASKED):
+    with open_postgres(source, dataset=OF, hash_key=KEY) as engine:
+        return engine.aggregate(asked, dataset=OF).reveal_to_gate()
+
+
+def test_doubles_that_are_used_as_they_are_are_caught(stored, monkeypatch):
+    """A product that no double holds ends the query of everybody."""
+    assert answered(stored)
+    monkeypatch.setattr(dialect, "_clamped", lambda double: double)
+    with pytest.raises(EngineError):
+        answered(stored)
+
+
+def test_texts_that_are_cast_without_being_asked_are_caught(stored, monkeypatch):
+    monkeypatch.setattr(
+        dialect, "_number_of_text", lambda text: f"CAST({text} AS DOUBLE PRECISION)"
+    )
+    with pytest.raises(EngineError):
+        answered(stored)
+
+
+def test_statements_that_each_see_a_state_of_their_own_are_caught(monkeypatch):
+    drawn = random_database(4).frames
+    source = in_postgres({name: without_nul(rows) for name, rows in drawn.items()})
+    plain, asked = DatabaseSession.fetch, (ask("person"), ask(axes=[col("code")]))
+    changed = []
+
+    def fetch(self, query, parameters):
+        rows = plain(self, query, parameters)
+        if not changed:
+            changed.append(sql(f'DELETE FROM "{source.schema}".events'))
+        return rows
+
+    before = answered(source, asked)
+    monkeypatch.setattr(DatabaseSession, "fetch", fetch)
+    monkeypatch.setattr(postgres_session, "_BEGIN", "BEGIN")
+    assert answered(source, asked) != before
+
+
+def test_a_search_path_that_is_believed_is_caught(stored, monkeypatch):
+    """Somebody's function would stand for the server's, and choose the rows that are kept."""
+    before = answered(stored)
+    stand_in(stored.schema)
+    sql(f'ALTER ROLE postgres SET search_path = "{stored.schema}", pg_catalog')
+    try:
+        assert answered(stored) == before
+        believed = {n: v for n, v in postgres_session.SETTINGS.items() if n != "search_path"}
+        monkeypatch.setattr(postgres_session, "SETTINGS", believed)
+        assert answered(stored) != before
+    finally:
+        sql("ALTER ROLE postgres RESET ALL")

@@ -1,0 +1,379 @@
+"""PostgreSQL as a source, through the workspace and the command line."""
+
+import threading
+import time
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+
+import confide
+from command_line import confide as run
+from confide.budget.ledger import State
+from confide.errors import ConfideError, ContractError, EngineError, ReleaseFailedError
+from confide.files.kinds import KINDS
+from confide.rows.engines.duckdb import open_engine
+from confide.rows.engines.postgres import open_postgres
+from confide.rows.engines.postgres_session import SETTINGS, DatabaseSession, connect
+from confide.rows.relational.compiler import Alone
+from confide.rows.relational.shapes import compiler_of
+from confide.tables.aggregates.shapes import parts
+from confide.tables.source import Source, SourceKind
+from confide.workspace import preparation
+from postgres_server import server
+from postgres_tables import in_postgres
+from rows_world import KEY
+
+DATASET = """\
+dataset: {id: d, lineage: d, snapshot: "1"}
+source: SOURCE
+protects: {unit: patient, id: pid, adjacency: add-remove}
+accounting: {measure: pure, delta: 0}
+caps: {lifetime: {epsilon: 900}}
+tables:
+  people:
+    rows-per-patient: 1
+    columns:
+      sex: {categories: [f, m]}
+      age: {kind: number, lower: 0, upper: 120, unit: a}
+  labs:
+    columns:
+      hba1c: {kind: number, lower: 3, upper: 20, unit: "%"}
+      code: {kind: text}
+"""
+COUNT = {"id": "n", "kind": "histogram", "table": "people", "by": ["sex"]}
+LABS = {
+    "id": "l", "kind": "sum", "table": "labs", "column": "hba1c", "per-patient": {"rows": 1},
+}  # fmt: skip
+
+
+def tables():
+    many = 300
+    return {
+        "people": pa.table(
+            {
+                "pid": pa.array(range(many), pa.int64()),
+                "sex": pa.array(["f" if i % 3 else "m" for i in range(many)]),
+                "age": pa.array([i % 90 for i in range(many)], pa.int16()),
+            }
+        ),
+        "labs": pa.table(
+            {
+                "pid": pa.array([i % many for i in range(2 * many)], pa.int64()),
+                "hba1c": pa.array([5.5 + i % 4 for i in range(2 * many)], pa.float64()),
+                "code": pa.array([("HbA1c", "GLU")[i % 2] for i in range(2 * many)]),
+            }
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return in_postgres(tables())
+
+
+def declared(folder, source, *, text=DATASET):
+    where = f'{{kind: postgres, url: "{source.url}", schema-name: {source.schema}}}'
+    (folder / "dataset.yaml").write_text(text.replace("SOURCE", where))
+    return folder / "dataset.yaml"
+
+
+def sql(query, *values):
+    with psycopg.connect(server().url, autocommit=True) as connection:
+        found = connection.execute(query, values or None)
+        return found.fetchall() if found.description else []
+
+
+def states(site):
+    return [entry.state for entry in site.ledger.entries("d")]
+
+
+def test_what_every_kind_of_statistic_asks_has_the_integers_of_duckdb(tmp_path):
+    every = pytest.importorskip("every_kind", reason="pandas is not installed")
+    frames = {n: pa.Table.from_pandas(f, preserve_index=False) for n, f in every.frames().items()}
+    with confide.open(every.dataset(measure="zcdp"), frames=frames, folder=tmp_path) as ws:
+        plans = [
+            ws.plan({"id": "asked", "kind": kind, **every.STUDIES[kind]}, epsilon="1")
+            for kind in KINDS
+        ]
+    of = plans[0].dataset
+    asked = dict.fromkeys(
+        part for plan in plans for each in plan.measurements for part in parts(each.aggregate)
+    )
+    alone = [each for each in asked if isinstance(compiler_of(each), Alone)]
+    together = tuple(each for each in asked if each not in alone)
+    assert len(together) > 20
+    assert len(alone) >= 5
+    frames_source = Source(kind=SourceKind.FRAMES)
+    with (
+        open_engine(frames_source, base=tmp_path, dataset=of, hash_key=KEY, frames=frames) as ours,
+        open_postgres(in_postgres(frames), dataset=of, hash_key=KEY) as theirs,
+    ):
+        theirs.check(tuple(asked), dataset=of)
+        expected = ours.aggregate(together, dataset=of).reveal_to_gate()
+        assert theirs.aggregate(together, dataset=of).reveal_to_gate() == expected
+        for each in alone:
+            query = compiler_of(each).query
+            one, other = (e._session.arrays(query(each, of, e._layout)) for e in (ours, theirs))
+            assert _rows(one) == _rows(other)
+
+
+def _rows(columns):
+    names = sorted(columns)
+    return sorted(zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True))
+
+
+def test_what_each_patient_adds_is_what_duckdb_says(stored, tmp_path):
+    with confide.open(declared(tmp_path, stored)) as site:
+        plans = [site.plan(each, epsilon="1") for each in (COUNT, LABS)]
+    of = plans[0].dataset
+    asked = tuple(each.aggregate for plan in plans for each in plan.measurements)
+    source, found = Source(kind=SourceKind.FRAMES), []
+    with (
+        open_engine(source, base=tmp_path, dataset=of, hash_key=KEY, frames=tables()) as ours,
+        open_postgres(stored, dataset=of, hash_key=KEY) as theirs,
+    ):
+        for engine in (ours, theirs):
+            whole = engine.aggregate(asked, dataset=of).reveal_to_gate()
+            with engine.person_sums(asked, dataset=of) as sums:
+                who = sums.identities()
+                nobody, first = np.empty(0, dtype=np.int64), np.array([0])
+                assert sums.sums(without=nobody).reveal_to_gate() == whole
+                assert sums.sums(without=first).reveal_to_gate() != whole
+                found.append((whole, sorted(map(tuple, who.tolist()))))
+            assert engine.identity("7") in {tuple(each) for each in who.tolist()}
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 300
+
+
+def test_a_connection_that_is_lost_leaves_a_release_burned_or_untouched(stored, tmp_path):
+    backends = "SELECT pid FROM pg_stat_activity WHERE application_name = 'confide'"
+    with confide.open(declared(tmp_path, stored)) as site:
+        plan = site.plan(COUNT, epsilon="9")
+        site.release(plan, request="first")
+        for (backend,) in sql(backends):  # before the charge: it connects again
+            sql("SELECT pg_terminate_backend(%s, 5000)", backend)
+        site.release(plan, request="second")
+        assert states(site) == [State.PUBLISHED, State.PUBLISHED]
+        with psycopg.connect(server().url) as holding:  # after the charge, while it waits
+            holding.execute(f'LOCK TABLE "{stored.schema}"."people"')
+            cut = threading.Thread(target=_cut_what_waits)
+            cut.start()
+            with pytest.raises(ReleaseFailedError) as failed:
+                site.release(plan, request="third")
+            cut.join()
+            holding.rollback()
+        assert states(site)[-1] is State.BURNED
+        assert "people" not in str(failed.value)
+        assert failed.value.__cause__ is None
+        site.release(plan, request="fourth")
+        assert states(site)[-1] is State.PUBLISHED
+        server().stop()
+        try:
+            with pytest.raises(ConfideError):
+                site.release(plan, request="fifth")
+            assert len(states(site)) == 4
+        finally:
+            server().start()
+
+
+def test_all_that_a_release_reads_is_of_one_state_and_nothing_can_be_written(tmp_path, monkeypatch):
+    source = in_postgres(tables())
+    with confide.open(declared(tmp_path, source)) as site:
+        plans = [site.plan(each, epsilon="1") for each in (COUNT, LABS)]
+    of = plans[0].dataset
+    asked = tuple(each.aggregate for plan in plans for each in plan.measurements)
+    plain, changed = DatabaseSession.fetch, []
+
+    def fetch(self, query, parameters):
+        rows = plain(self, query, parameters)
+        if not changed and "labs" not in query:
+            changed.append(sql(f'DELETE FROM "{source.schema}".labs'))
+        return rows
+
+    with open_postgres(source, dataset=of, hash_key=KEY) as engine:
+        before = engine.aggregate(asked, dataset=of).reveal_to_gate()
+        monkeypatch.setattr(DatabaseSession, "fetch", fetch)
+        assert engine.aggregate(asked, dataset=of).reveal_to_gate() == before
+        assert changed
+        assert engine.aggregate(asked, dataset=of).reveal_to_gate() != before
+        with engine.snapshot(), pytest.raises(EngineError, match="ReadOnly"):
+            engine._session.fetch_nothing(f'DELETE FROM "{source.schema}".people')
+
+
+def _cut_what_waits():
+    waits = (
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'confide'"
+        " AND wait_event_type = 'Lock'"
+    )
+    for _ in range(600):
+        found = sql(waits)
+        if found:
+            sql("SELECT pg_terminate_backend(%s, 5000)", found[0][0])
+            return
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("CREATE VIEW {0}.other AS SELECT * FROM {0}.people", "is a view"),
+        ("CREATE MATERIALIZED VIEW {0}.other AS SELECT * FROM {0}.people", "materialized view"),
+        ("CREATE TABLE {0}.other (pid BIGINT, sex TEXT, age JSONB)", "values of another type"),
+        (
+            "CREATE TABLE {0}.other (pid BIGINT, sex TEXT, age INT GENERATED ALWAYS AS (7) STORED)",
+            "computed whenever",
+        ),
+        ("CREATE TABLE {0}.other (pid BOOLEAN, sex TEXT, age INT)", "cannot identify a person"),
+        ("CREATE TABLE {0}.elsewhere (pid BIGINT)", "was not found"),
+    ],
+)
+def test_what_is_no_table_of_rows_of_persons_is_refused_free_of_charge(made, why, tmp_path):
+    schema = in_postgres({"people": tables()["people"]}).schema
+    sql(made.format(schema))
+    source = Source(kind=SourceKind.POSTGRES, url=server().url, schema=schema)
+    text = DATASET.replace("  people:\n", "  people:\n    from: other\n")
+    with confide.open(declared(tmp_path, source, text=text)) as site:
+        plan = site.plan(COUNT, epsilon="1")
+        with pytest.raises(ContractError, match=why):
+            site.release(plan)
+        assert states(site) == []
+
+
+def test_a_table_that_hides_rows_or_may_not_be_read_is_refused_free_of_charge(tmp_path):
+    schema = in_postgres(tables()).schema
+    role = f"reader_{schema}"
+    sql(f"CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {role}")
+    url = server().url.replace("postgres@", f"{role}@")
+    source = Source(kind=SourceKind.POSTGRES, url=url, schema=schema)
+    with confide.open(declared(tmp_path, source)) as site:
+        plan = site.plan(COUNT, epsilon="1")
+        with pytest.raises(ContractError, match="GRANT SELECT"):
+            site.release(plan)
+        sql(f"GRANT SELECT ON {schema}.people TO {role}")
+        sql(f"ALTER TABLE {schema}.people ENABLE ROW LEVEL SECURITY")
+    with confide.open(declared(tmp_path, source)) as site:
+        with pytest.raises(ContractError, match="row-level security"):
+            site.release(plan)
+        assert states(site) == []
+    sql(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_a_text_that_holds_floating_point_numbers_is_refused_free_of_charge(stored, tmp_path):
+    text = DATASET.replace("code: {kind: text}", "code: {kind: text, from: hba1c}")
+    with confide.open(declared(tmp_path, stored, text=text)) as site:
+        plan = site.plan(LABS, epsilon="1")
+        with pytest.raises(ContractError, match="floating-point numbers, whose digits"):
+            site.release(plan)
+        assert states(site) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://confide:canary@localhost/db",
+        "postgresql://localhost/db?password=canary",
+        "postgresql://localhost/db?options=canary",
+        "host=localhost password=canary",
+    ],
+)
+def test_a_source_whose_url_holds_a_password_is_refused_and_the_text_not_repeated(url, tmp_path):
+    source = f'{{kind: postgres, url: "{url}"}}'
+    (tmp_path / "dataset.yaml").write_text(DATASET.replace("SOURCE", source))
+    with pytest.raises(ContractError, match="source → url") as refused:
+        confide.open(tmp_path / "dataset.yaml")
+    assert "canary" not in repr(refused.value) + refused.value.hint
+    assert not (tmp_path / ".confide").exists()
+
+
+def test_a_database_that_cannot_be_reached_is_named_by_no_more_than_that(tmp_path):
+    url = "postgresql://nobody@/nowhere?host=/nonexistent/canary"
+    source = Source(kind=SourceKind.POSTGRES, url=url)
+    assert "canary" not in repr(source)
+    with pytest.raises(ContractError, match=r"cannot be used \(OperationalError\)") as refused:
+        connect(source.url)
+    assert "canary" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def stand_in(schema):
+    """Make a function that stands for one of the server's where a search path says so."""
+    sql(
+        f'CREATE OR REPLACE FUNCTION "{schema}".sha256(bytea) RETURNS bytea'
+        " LANGUAGE sql IMMUTABLE AS $$ SELECT ''::bytea $$"
+    )
+
+
+def test_settings_of_a_role_and_a_database_change_no_answer(stored, tmp_path):
+    odd = {
+        "timezone": "Pacific/Kiritimati", "datestyle": "SQL, DMY", "extra_float_digits": "-15",
+        "search_path": f'"{stored.schema}", pg_catalog', "synchronize_seqscans": "on",
+        "bytea_output": "escape",
+    }  # fmt: skip
+    with confide.open(declared(tmp_path, stored)) as site:
+        plans = [site.plan(each, epsilon="1") for each in (COUNT, LABS)]
+    of = plans[0].dataset
+    asked = tuple(each.aggregate for plan in plans for each in plan.measurements)
+
+    def answers():
+        with open_postgres(stored, dataset=of, hash_key=KEY) as engine:
+            return engine.aggregate(asked, dataset=of).reveal_to_gate()
+
+    plain = answers()
+    stand_in(stored.schema)
+    for name, value in odd.items():
+        sql(f"ALTER ROLE postgres SET {name} = {value if name == 'search_path' else repr(value)}")
+    try:
+        assert answers() == plain
+        with connect(stored.url) as connection:
+            told = {n: value for n, value in SETTINGS.items() if not n.startswith("tcp_")}
+            for name, value in told.items():  # a socket has no keepalives
+                assert connection.execute(f"SHOW {name}").fetchone() in (
+                    (value,),
+                    ('""',),
+                    ("2min",),
+                )
+    finally:
+        sql("ALTER ROLE postgres RESET ALL")
+
+
+def test_check_finds_in_a_database_what_it_finds_in_a_file(tmp_path):
+    import duckdb
+
+    dirty = tables()
+    dirty["people"] = pa.table(
+        {
+            "pid": pa.array([*range(99), None], pa.int64()),
+            "sex": pa.array(["F"] * 40 + ["f"] * 30 + [" m"] * 30),
+            "age": pa.array([400] * 10 + [30] * 90, pa.int16()),
+        }
+    )
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as file:
+        for name, rows in dirty.items():
+            file.register("given", rows)
+            file.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    found = []
+    for source in ("{kind: duckdb, path: d.duckdb}", None):
+        if source is None:
+            path = declared(tmp_path, in_postgres(dirty))
+        else:
+            path = tmp_path / "dataset.yaml"
+            path.write_text(DATASET.replace("SOURCE", source))
+        ran = run("check", path, "--json", "--quiet")
+        assert ran.code == 0, ran.err
+        found.append(ran.json)
+    assert len(found[0]["findings"]) > 3
+    assert found[1]["findings"] == found[0]["findings"]
+    assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_copies_and_the_gate_of_a_check_are_refused_for_a_database(stored, tmp_path):
+    path = declared(tmp_path, stored)
+    work = preparation(path)
+    with pytest.raises(ContractError, match="are not prepared"):
+        work.prepare()
+    text = path.read_text().replace("schema-name", "checked: required, schema-name")
+    path.write_text(text)
+    with pytest.raises(ContractError, match="is not known"):
+        confide.open(path)
