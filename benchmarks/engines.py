@@ -14,6 +14,7 @@ import platform
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.spark.spark_engine import open_spark
-from confide.rows.engines.spark.spark_session import started
+from confide.rows.engines.spark.spark_session import new_session
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Centred, Ones
 from confide.tables.bound_contributions import RowBound
@@ -102,7 +103,7 @@ def events(rows: int) -> pa.Table:
 
 def cpu(driver: int | None) -> float:
     """Return the CPU seconds of this process, and of the driver where there is one."""
-    own = sum(os.times()[:2])
+    own = time.process_time()
     if driver is None:
         return own
     fields = Path(f"/proc/{driver}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
@@ -141,7 +142,7 @@ def measured(folder: Path, *, runs: int) -> tuple[dict[str, dict[str, float]], f
 
             found[task]["DuckDB"] = spent(by_duckdb, runs=runs, driver=None)
     before = cpu(None)
-    spark = started(threads=THREADS, memory_limit=MEMORY)
+    spark = new_session(threads=THREADS, memory_limit=MEMORY)
     driver = spark.sparkContext._gateway.proc.pid  # noqa: SLF001
     spark.read.parquet(str(folder / "events.parquet")).createOrReplaceTempView("events")
     spark.sql(PLAIN["histogram"]).toArrow()

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from confide.rows.engines.spark.spark_engine import open_spark
-from confide.rows.engines.spark.spark_session import started, what_is_lacking
+from confide.rows.engines.spark.spark_session import new_session, what_is_lacking
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 
@@ -28,7 +28,7 @@ def needs_spark():
 def started_quickly(**given):
     """Return a session of a driver for few rows."""
     os.environ.update(QUICK)
-    return started(**given)
+    return new_session(**given)
 
 
 def stored(frames, folder=None) -> Path:

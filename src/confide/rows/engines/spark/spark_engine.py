@@ -24,7 +24,7 @@ from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.spark.spark_layout import spark_layout
-from confide.rows.engines.spark.spark_session import SparkRows, started
+from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
 from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
@@ -260,7 +260,7 @@ def open_spark(
     root = existing(source, base=base)
     found = found_files(source, root=root, dataset=dataset)
     state = SourceState.of(opened_files(found))
-    rows = SparkRows(started(threads=threads, memory_limit=memory_limit), parameters=keys)
+    rows = SparkRows(new_session(threads=threads, memory_limit=memory_limit), parameters=keys)
     if withdrawn:
         rows.lend(WITHDRAWN, texts=withdrawn, column="digest")
     layout = spark_layout(found, dataset=dataset, on=rows, withdrawn=bool(withdrawn))

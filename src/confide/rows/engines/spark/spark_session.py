@@ -40,7 +40,7 @@ _JAVA = 17
 _PATIENCE = 10.0
 """Seconds in which a query that was cancelled ends."""
 
-SETTINGS: Mapping[str, str] = {
+SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # what overflows raises
     "spark.sql.session.timeZone": "UTC",  # the date of a timestamp with a time zone
     "spark.sql.caseSensitive": "true",
@@ -89,7 +89,7 @@ class SparkRows:
 
     def sound(self) -> bool:
         """Return whether the driver answers."""
-        with dropping_messages() as failed:
+        with without_messages() as failed:
             self._spark.sql("SELECT 1").schema  # noqa: B018 — asks the driver
         return not failed
 
@@ -104,7 +104,7 @@ class SparkRows:
         query = query.copy()
         front = query.args.pop("with_", None)
         bound = None
-        with dropping_messages() as failed:
+        with without_messages() as failed:
             for part in [] if front is None else front.expressions:
                 self._define(part.alias, written(part.this, dialect=ConfideSpark))
             bound = self._spark.sql(written(query, dialect=ConfideSpark))
@@ -127,7 +127,7 @@ class SparkRows:
         failed: list[str] = []
 
         def answer() -> None:
-            with dropping_messages() as why:
+            with without_messages() as why:
                 context.setJobGroup(group, "confide", interruptOnCancel=True)
                 found.append(bound.toArrow())
             failed.extend(why)
@@ -138,7 +138,7 @@ class SparkRows:
         try:
             worker.join()
         except BaseException:
-            with dropping_messages():
+            with without_messages():
                 context.cancelJobGroup(group)
             worker.join(_PATIENCE)
             raise
@@ -163,7 +163,7 @@ class SparkRows:
             ContractError: If Spark cannot read what they declare.
         """
         columns: list[tuple[str, str]] = []
-        with dropping_messages() as failed:
+        with without_messages() as failed:
             # folders that look like columns are none
             reader = self._spark.read.option("recursiveFileLookup", "true")
             found = reader.parquet(*(str(file) for file in files))
@@ -187,7 +187,7 @@ class SparkRows:
 
     def close(self) -> None:
         """Forget the views of this session; the driver stays for the next one."""
-        with dropping_messages():
+        with without_messages():
             for name in (*self._views, KEYS):
                 self._spark.catalog.dropTempView(name)
         self._views.clear()
@@ -209,13 +209,13 @@ class SparkRows:
         values = tuple(
             bytearray(value) if isinstance(value, bytes) else value for value in parameters.values()
         )
-        with dropping_messages() as failed:
+        with without_messages() as failed:
             self._spark.createDataFrame([values], schema).createOrReplaceTempView(KEYS)
         if failed:
             raise EngineError(failed[0])
 
 
-def started(*, threads: int | None, memory_limit: str | None) -> Any:
+def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
     """Return a new session of the driver of this process, which is started if there is none.
 
     Args:
@@ -235,8 +235,8 @@ def started(*, threads: int | None, memory_limit: str | None) -> Any:
     if spark is None:
         spark = _driver(threads=threads, memory_limit=memory_limit)
     session = spark.newSession()
-    with dropping_messages() as failed:
-        for name, value in SETTINGS.items():
+    with without_messages() as failed:
+        for name, value in SESSION_SETTINGS.items():
             session.conf.set(name, value)
     if failed:
         raise ContractError(
@@ -296,7 +296,7 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = None
-    with dropping_messages() as failed, _signals_kept():
+    with without_messages() as failed, _signals_kept():
         spark = builder.getOrCreate()
     if failed or spark is None:
         raise ContractError(
@@ -329,7 +329,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def dropping_messages() -> Iterator[list[str]]:
+def without_messages() -> Iterator[list[str]]:
     """Collect the class of a failure; its message and its chain may print cells."""
     failed: list[str] = []
     try:
