@@ -15,10 +15,6 @@ Spark would answer otherwise, and what is written instead:
   both are refused.
 
 *Privacy:* every cast is total, so no cell can make a query fail; an error would print it.
-
-References:
-    [Uni76] Unicode ICU4J, com.ibm.icu.text.Normalizer, of Unicode 17 in Spark 4.3.
-        https://unicode-org.github.io/icu-docs/apidoc/released/icu4j/
 """
 
 from typing import Any, ClassVar
