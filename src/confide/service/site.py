@@ -19,6 +19,7 @@ from confide.release.site.rotation import signing_key
 from confide.release.site.site_ledger import site_ledger, site_patients
 from confide.release.site.snapshot import source_state
 from confide.rows.engine import Engine
+from confide.tables.source import SourceKind
 
 
 class Site:
@@ -144,6 +145,18 @@ class Site:
 
             return open_postgres(
                 declared.source, dataset=of, hash_key=hash_key, withdrawn=withdrawn.hashes
+            )
+        if declared.source.kind is SourceKind.SPARK:
+            from confide.rows.engines.spark.spark_engine import open_spark
+
+            return open_spark(
+                declared.source,
+                base=declared.base,
+                dataset=of,
+                hash_key=hash_key,
+                threads=declared.threads,
+                memory_limit=declared.memory_limit,
+                withdrawn=withdrawn.hashes,
             )
         from confide.rows.copies.copies import PREPARED, UseCopies
         from confide.rows.engines.duckdb import open_engine

@@ -25,6 +25,7 @@ class SourceKind(enum.Enum):
     SAS = "sas"
     FHIR = "fhir"
     MEDS = "meds"
+    SPARK = "spark"
     POSTGRES = "postgres"
 
     @property

@@ -83,7 +83,7 @@ def table_files(root: Path, table: str, *, kind: SourceKind) -> tuple[tuple[Path
         case SourceKind.MEDS:
             shards = _below(root / table, endings=PARQUET)
             return (shards,) if shards else ()
-        case SourceKind.PARQUET:
+        case SourceKind.PARQUET | SourceKind.SPARK:
             return _parts(root, table, endings=PARQUET)
         case SourceKind.CSV:
             return _parts(root, table, endings=DELIMITED)

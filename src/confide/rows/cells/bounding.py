@@ -34,6 +34,7 @@ from confide.rows.cells.build import (
     at_most,
     bit_and,
     call,
+    case,
     cast,
     less,
     named,
@@ -45,6 +46,7 @@ from confide.rows.cells.build import (
     rest,
     select,
     shifted_right,
+    some,
     times,
 )
 from confide.rows.cells.keyed_order import LIMB, MASK, with_place
@@ -79,10 +81,12 @@ class Bounded:
     Attributes:
         query: Rows (tag, cell, n, sums).
         kept: What the query calls ``kept``.
+        counted: The same rows, without naming them twice.
     """
 
     query: exp.Query
     kept: exp.Select | None = None
+    counted: exp.Query | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +146,7 @@ def bounded_totals(
             one = named(num(1), "n")
             first = _first(rows, m, order=order or [own("h")])
             kept = select(own("p"), own("cell"), one, *map(own, sums), of=first)
-            return _added(kept, values=values, summed=summed)
+            return _added(kept, bounds=bounds, values=values, summed=summed)
         case CellBound() if streams and in_one_pass(bounds):
             return Bounded(query=_first_cells(rows, bounds, sums=sums, cells=cells, summed=summed))
         case CellBound():
@@ -153,11 +157,12 @@ def bounded_totals(
             assert_never(bounds)
 
 
-def _added(kept: exp.Select, *, values: int, summed: Summed) -> Bounded:
+def _added(kept: exp.Select, *, bounds: ContributionBounds, values: int, summed: Summed) -> Bounded:
     """Return the sums of kept rows, by cell or by person and cell."""
     match summed:
         case Summed.CELLS:
-            return Bounded(query=totals(values=values), kept=kept)
+            counted = counted_totals(kept, bounds=bounds, values=values)
+            return Bounded(query=totals(values=values), kept=kept, counted=counted)
         case Summed.PERSONS:
             by = [own("p"), own("cell")]
             sums = [named(_huge(exp.Sum(this=own(name))), name) for name in ("n", *_sums(values))]
@@ -242,12 +247,12 @@ def _summed_cells(
     per_cell = _per_cell(rows, bounds.max_rows_per_cell, sums=sums, beside=beside)
     columns = list(map(own, ["p", "cell", "n", *sums]))
     if _holds_all(bounds, number=cells.number):
-        return _added(per_cell, values=values, summed=summed)
+        return _added(per_cell, bounds=bounds, values=values, summed=summed)
     by = _ahead(bounds, cells=cells)
     placed = _placed(per_cell, bounds, cells=cells)
     if k > FARTHEST or not streams:
         kept = select(*columns, of=_first(placed, k, order=by))
-        return _added(kept, values=values, summed=summed)
+        return _added(kept, bounds=bounds, values=values, summed=summed)
     together = in_order(select(*columns, of=placed), by=[own("p"), *by])
     too_many = less(num(limits(bounds)[MOST_IN_CELL]), own("n"))
     query = stream_totals(
@@ -309,6 +314,22 @@ def totals(*, values: int) -> exp.Query:
         guard = select(_tag(tag), named(NULL, "cell"), worst, *zeros, of=each)
         query = exp.Union(this=query, expression=guard, distinct=False)
     return query
+
+
+def counted_totals(kept: exp.Select, *, bounds: ContributionBounds, values: int) -> exp.Select:
+    """Return :func:`totals` in one pass: what a person kept is counted beside each kept row.
+
+    For engines that work out kept rows once for each time that they are named.  The guard is as
+    strong: it counts the rows that are summed, by person, whichever query chose them.
+    """
+    there = "kept of a person"
+    count = exp.Window(this=exp.Count(this=STAR), partition_by=[own("p")])
+    rows = select(STAR, named(count, there), of=kept)
+    most = limits(bounds)
+    wrong = some(less(num(most[MOST_ROWS]), own(there)), less(num(most[MOST_IN_CELL]), own("n")))
+    tag = case((call("bool_or", wrong), num(OUT_OF_ORDER)), default=num(SUMS))
+    sums = [named(_huge(exp.Sum(this=own(name))), name) for name in ("n", *_sums(values))]
+    return select(named(tag, "tag"), own("cell"), *sums, of=rows, by=[own("cell")])
 
 
 def limits(bounds: ContributionBounds) -> dict[int, int]:

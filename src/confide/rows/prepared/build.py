@@ -98,6 +98,11 @@ class Preparation:
                 disk is too small.
             EngineError: If reading or writing failed.
         """
+        if self.source.kind is SourceKind.SPARK:
+            raise ContractError(
+                "Of a Spark source no copies are prepared: Spark reads its files as they are.",
+                hint="Write `kind: parquet` to read the same files in DuckDB, from copies.",
+            )
         if self.source.in_postgres:
             raise ContractError(
                 "Tables of a database are not prepared: the database reads them itself.",

@@ -61,10 +61,13 @@ def with_front(scope: Scope, bounded: Bounded) -> exp.Query:
     ordered = scope.copies is not None or scope.once
     inline = False if ordered else None  # what is in order is streamed as it comes
     front = [_shared(name, rows, materialized=inline) for name, rows in scope.named.items()]
-    if bounded.kept is not None:
+    query = bounded.query
+    if not scope.stores and bounded.counted is not None:
+        query = bounded.counted
+    elif bounded.kept is not None:
         front.append(_shared(KEPT, bounded.kept, materialized=True))
-    bounded.query.set("with_", exp.With(expressions=front))
-    return bounded.query
+    query.set("with_", exp.With(expressions=front))
+    return query
 
 
 def _shared(name: str, query: exp.Query, *, materialized: bool | None) -> exp.CTE:

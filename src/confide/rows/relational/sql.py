@@ -122,18 +122,27 @@ def one_pass(
     copies: Copies | None = None,
     summed: Summed = Summed.CELLS,
     streams: bool = True,
+    stores: bool = True,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
     Those that have rows of their own are left out: :class:`confide.rows.relational.compiler.Alone`.
     What several stream of one table is sorted once; where an engine does not hand rows on in the
-    order in which they were sorted (``streams``), a person's rows are numbered instead.
+    order in which they were sorted (``streams``), a person's rows are numbered instead.  Where it
+    works kept rows out each time that they are named (no ``stores``), they are named once.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
         InvalidParameterError: If there are too many cells, or the sums could overflow.
     """
-    scope = Scope(dataset=dataset, layout=layout, copies=copies, summed=summed, streams=streams)
+    scope = Scope(
+        dataset=dataset,
+        layout=layout,
+        copies=copies,
+        summed=summed,
+        streams=streams,
+        stores=stores,
+    )
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}
     sharing: list[bool] = []

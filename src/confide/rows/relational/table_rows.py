@@ -66,6 +66,7 @@ class Scope:
         summed: By what the kept rows are added up.
         once: Whether the rows of the table that is streamed were sorted before.
         streams: Whether the engine hands rows on in the order in which they were sorted.
+        stores: Whether it works a common table expression out once, however often it is named.
         named: Common table expressions by name, in order of use.
         open_values: Per-patient values being compiled, to refuse circles.
     """
@@ -77,6 +78,7 @@ class Scope:
     summed: Summed = Summed.CELLS
     once: bool = False
     streams: bool = True
+    stores: bool = True
     named: dict[str, exp.Query] = field(default_factory=dict)
     open_values: tuple[str, ...] = ()
 

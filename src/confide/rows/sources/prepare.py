@@ -57,7 +57,7 @@ def prepared(
             opened = Opened(attach=root)
         case SourceKind.OMOP:
             opened = from_omop(found, attach=root if attached else None, dataset=dataset)
-        case SourceKind.PARQUET | SourceKind.MEDS:
+        case SourceKind.PARQUET | SourceKind.MEDS | SourceKind.SPARK:
             opened = from_files(
                 found, root=root, dataset=dataset, read=parquet_scan, endings=PARQUET
             )

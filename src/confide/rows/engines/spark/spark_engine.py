@@ -1,0 +1,272 @@
+"""Spark: the engine for Parquet tables that outgrow one machine.
+
+Rows are bounded and summed where they lie; (tag, cell, count, sums) alone reach this process, which
+draws the noise.  Rows of models and of jobs reach it as well: it is trusted with them.
+
+Spark hands rows on in no order, so rows of a person are numbered in the keyed order instead of
+streamed, and what each person kept is counted (:mod:`confide.rows.cells.bounding`).
+
+*Privacy:* names and types are bound before the charge; afterwards an error names the class of
+failure.  All that Spark is asked is a total function of rows, without an order of their own and
+without random numbers, so that a task that is run again gives the same integers.
+*Utility:* a sort and a shuffle of the rows of a question for each statement; see the benchmarks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from confide.errors import ContractError, UnsupportedError
+from confide.privacy.unit import Entity
+from confide.rows.cells.identity import WITHDRAWN, identity_parameters
+from confide.rows.cells.keyed_order import coefficients
+from confide.rows.cells.layout import Ids, Layout
+from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.engines.spark.spark_layout import spark_layout
+from confide.rows.engines.spark.spark_session import SparkRows, new_session
+from confide.rows.engines.spark.written_ids import identity_of
+from confide.rows.records import RecordRows
+from confide.rows.relational.compiler import Alone
+from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
+from confide.rows.relational.person_sums import PersonSums
+from confide.rows.relational.shapes import compiler_of
+from confide.rows.relational.sql import one_pass
+from confide.rows.relational.statement import Statement, guarded, vector
+from confide.rows.sources.fingerprint import SourceState
+from confide.rows.sources.prepare import existing, found_files, opened_files
+from confide.tables.aggregates.shapes import Asked
+from confide.tables.records import Records
+from confide.tables.schema import Dataset
+from confide.tables.source import Source
+
+_Many: TypeAlias = tuple[Asked, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    """A release, bound to names and types: its statements, and what has rows of its own."""
+
+    statements: tuple[tuple[Statement, Any], ...]
+    alone: Mapping[Asked, Any]
+
+
+class SparkEngine:
+    """Exact sums by Spark; made by :func:`open_spark`."""
+
+    def __init__(
+        self,
+        rows: SparkRows,
+        *,
+        dataset: Dataset,
+        layout: Layout,
+        state: SourceState,
+        hash_key: bytes,
+    ) -> None:
+        self._rows, self._dataset, self._layout = rows, dataset, layout
+        self._state, self._hash_key = state, hash_key
+        self._last: dict[_Many, _Bound] = {}
+
+    def __repr__(self) -> str:
+        return f"SparkEngine({self._dataset.id!r})"
+
+    @property
+    def state(self) -> SourceState:
+        """What the files of the source were like when they were opened."""
+        return self._state
+
+    def sound(self) -> bool:
+        """Return whether the driver still answers."""
+        return self._rows.sound()
+
+    def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
+        """Bind the aggregates against the schema of the source, reading no rows.
+
+        Raises:
+            ContractError: If a table or column is missing, or of a type that cannot be read as
+                declared.
+            UnsupportedError: If Spark lacks what they need.
+        """
+        if dataset.patients:
+            raise UnsupportedError(
+                "Spark has no budgets of patients: what each of them adds would be stored.",
+                hint="Leave `patients` out of the policy, or read the Parquet files in DuckDB.",
+            )
+        self._ready(aggregates, dataset=dataset)
+
+    def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
+        """Read the rows, bound them and sum them exactly.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        ready = self._ready(aggregates, dataset=dataset)
+        exact: dict[int, Exact] = {}
+        for statement, bound in ready.statements:
+            rows = guarded(self._rows.rows(bound), limits=statement.limits)
+            for position, column in statement.answers:
+                exact[position] = vector(rows, column=column, cells=statement.cells)
+        alone: dict[Asked, Exact] = {}  # asked twice, read once
+        for position, aggregate in enumerate(aggregates):
+            compiler = compiler_of(aggregate)
+            if isinstance(compiler, Alone):
+                if aggregate not in alone:
+                    columns = self._rows.arrays(ready.alone[aggregate])
+                    alone[aggregate] = compiler.answer(aggregate, columns, dataset)
+                exact[position] = alone[aggregate]
+        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+
+    def person_sums(
+        self,
+        aggregates: tuple[Asked, ...],  # noqa: ARG002
+        *,
+        dataset: Dataset,  # noqa: ARG002
+    ) -> PersonSums:
+        """Refuse: :meth:`check` refuses what would ask for it, before a charge.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError("Spark keeps no sums by person.", hint="Read the files in DuckDB.")
+
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:
+        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
+        self._require_same(self._without_more_values(dataset))
+        require_numbers(records, engine="Spark")
+        for query in record_queries(records, dataset=dataset, layout=self._layout):
+            self._rows.bind(query)
+
+    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
+        """Read and bound the rows of a job.
+
+        Raises:
+            EngineError: If reading failed; carries the class of the failure and no data.
+        """
+        self._require_same(self._without_more_values(dataset))
+        return read_records(
+            records,
+            dataset=dataset,
+            layout=self._layout,
+            arrays=lambda query: self._rows.arrays(self._rows.bind(query)),
+        )
+
+    def identity(self, person_id: str) -> tuple[int, int] | None:
+        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
+        (found,) = self.identities([person_id])
+        return found
+
+    def identities(
+        self, person_ids: Sequence[str], *, as_texts: bool = False
+    ) -> tuple[tuple[int, int] | None, ...]:
+        """Return the same of each of many ids, or of each as it is where ids are texts."""
+        ids = Ids.TEXT if as_texts else self._layout.ids
+        of = self._dataset.unit.entity
+        return tuple(
+            identity_of(each, ids=ids, hash_key=self._hash_key, of=of) for each in person_ids
+        )
+
+    def problems(self) -> Mapping[str, str]:
+        """Return why declared tables cannot be used, by table; from names and types alone."""
+        found = {
+            table.name: self._layout.problem(table, dataset=self._dataset)
+            for table in self._dataset.tables
+        }
+        return {name: problem for name, problem in found.items() if problem}
+
+    def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
+        """Return how the aggregates would be read; from public facts alone, reading no rows.
+
+        Raises:
+            ContractError: If the source lacks what they name.
+        """
+        steps = [
+            f"{statement.table}: rows of a person numbered in the keyed order, "
+            f"{len(statement.answers)} sum(s) in one pass"
+            for statement, _ in self._ready(aggregates, dataset=dataset).statements
+        ]
+        for each in aggregates:
+            compiler = compiler_of(each)
+            if isinstance(compiler, Alone):
+                steps.append(f"{each.relation.table}: {compiler.way}")
+        return ("Reads the source by Spark.", *steps, *self._layout.remarks_on_ids(dataset))
+
+    def close(self) -> None:
+        """Forget the views; the driver stays for the next engine of this process."""
+        self._last = {}
+        self._rows.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
+        self._require_same(dataset)
+        asked = tuple(aggregates)
+        if asked not in self._last:  # the gate checks and aggregates the same
+            compiled = one_pass(
+                asked, dataset=dataset, layout=self._layout, streams=False, stores=False
+            )
+            statements = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
+            alone = {}
+            for each in dict.fromkeys(asked):
+                compiler = compiler_of(each)
+                if isinstance(compiler, Alone):
+                    alone[each] = self._rows.bind(compiler.query(each, dataset, self._layout))
+            self._last = {asked: _Bound(statements=statements, alone=alone)}
+        return self._last[asked]
+
+    def _require_same(self, dataset: Dataset) -> None:
+        # caps of patients say who is left out afterwards, not what a row is; a measure, how
+        # losses add up, of which a mixed ledger takes either
+        ours = self._dataset
+        measure = ours.measure if ours.mixed else dataset.measure
+        if replace(dataset, patients=ours.patients, measure=measure) != ours:
+            raise ContractError(
+                "The engine was opened for another data set.", hint="Open it for this one."
+            )
+
+    def _without_more_values(self, dataset: Dataset) -> Dataset:
+        """Return a data set without the per-patient values that follow ours."""
+        return replace(dataset, per_patient=dataset.per_patient[: len(self._dataset.per_patient)])
+
+
+def open_spark(
+    source: Source,
+    *,
+    base: Path,
+    dataset: Dataset,
+    hash_key: bytes,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+    withdrawn: Sequence[str] = (),
+) -> SparkEngine:
+    """Open a declared folder of Parquet files in Spark; reads names and types, no rows.
+
+    Args:
+        source: What is declared; its path is relative to ``base``.
+        base: Folder of dataset.yaml.
+        dataset: Public facts.
+        hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
+        threads: Threads of this machine where no cluster is named; all by default.
+        memory_limit: Of the driver, such as "4GB".
+        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent: none
+            of their rows is read.
+
+    Raises:
+        ContractError: If Spark is absent, or the source is missing or cannot be opened.
+    """
+    keys: dict[str, int | bytes] = {**coefficients(hash_key)}
+    if withdrawn and dataset.unit.entity is not Entity.HOSPITAL:
+        keys |= identity_parameters(hash_key, of=dataset.unit.entity)
+    if any(table.query for table in dataset.tables):
+        raise ContractError("Only a table of a DuckDB file can be a query.")
+    root = existing(source, base=base)
+    found = found_files(source, root=root, dataset=dataset)
+    state = SourceState.of(opened_files(found))
+    rows = SparkRows(new_session(threads=threads, memory_limit=memory_limit), parameters=keys)
+    if withdrawn:
+        rows.lend(WITHDRAWN, texts=withdrawn, column="digest")
+    layout = spark_layout(found, dataset=dataset, on=rows, withdrawn=bool(withdrawn))
+    return SparkEngine(rows, dataset=dataset, layout=layout, state=state, hash_key=hash_key)

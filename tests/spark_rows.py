@@ -1,0 +1,72 @@
+"""Rows as Parquet files that Spark reads; one driver for all tests of a process."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from confide.rows.engines.spark.spark_engine import open_spark
+from confide.rows.engines.spark.spark_session import new_session, what_is_lacking
+from confide.tables.source import Source, SourceKind
+from rows_world import KEY
+
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A driver that starts quickly, and is slow with many rows."""
+SPARK = Source(kind=SourceKind.SPARK, path=".")
+
+
+def needs_spark():
+    """Skip where Spark cannot run."""
+    lacking = what_is_lacking()
+    return pytest.mark.skipif(bool(lacking), reason=f"{lacking or 'nothing'} is not installed")
+
+
+def started_quickly(**given):
+    """Return a session of a driver for few rows."""
+    os.environ.update(QUICK)
+    return new_session(**given)
+
+
+def stored(frames, folder=None) -> Path:
+    """Write tables as Parquet files of a folder."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="confide-test-"))
+    for name, table in frames.items():
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=997)
+    return folder
+
+
+@contextlib.contextmanager
+def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
+    """Open tables in Spark."""
+    os.environ.update(QUICK)
+    engine = open_spark(
+        SPARK,
+        base=stored(frames, folder),
+        dataset=of,
+        hash_key=KEY,
+        threads=threads,
+        memory_limit="1GB",
+        withdrawn=withdrawn,
+    )
+    with engine:
+        yield engine
+
+
+def in_types(table: pa.Table, **types: pa.DataType) -> pa.Table:
+    """Return a table with columns of other types."""
+    for name, kind in types.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, table[name].cast(kind))
+    return table
+
+
+def answered(given: pa.Table, text: str) -> pa.Table:
+    """Return what Spark answers to a query over one table, which it reads from a file."""
+    spark = started_quickly(threads=2, memory_limit="1GB")
+    folder = stored({"given": given})
+    spark.read.parquet(str(folder / "given.parquet")).createOrReplaceTempView("given")
+    return spark.sql(text).toArrow()
