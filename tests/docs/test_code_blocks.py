@@ -17,11 +17,13 @@ RUN = {"python", *COMMANDS}
 LONG = {"docs/how-to/audit-a-model.md", "docs/how-to/write-legal-documents.md"}
 """Pages that run an audit: they are walked in the long suite."""
 ELSEWHERE = {
+    "docs/how-to/flower.md",
     "docs/how-to/postgres-ledger.md",
     "docs/tutorials/omop-on-postgresql.md",
     "docs/tutorials/spark.md",
 }
-"""Pages that need a server or Java: see test_*postgres_page.py and test_spark_secrets.py."""
+"""Pages that need a server or Java: see test_*postgres_page.py, test_spark_secrets.py, and the
+deployment on Flower, which takes the same steps."""
 WITH_CODE = [
     pytest.param(page, marks=pytest.mark.audit if name_of(page) in LONG else ())
     for page in PAGES
