@@ -43,6 +43,7 @@ class Way(enum.Enum):
     RANKS = "rank projection"
     CLUSTERED = "clustered stream"
     SORTED = "sort and stream"
+    NUMBERED = "rows of a person numbered in the keyed order"
     ONCE = "sorted once, then streamed"
     CELLS = "sorted by patient and cell"
     SUMMED_CELLS = "rows summed per patient and cell"

@@ -15,7 +15,7 @@ layout registered beforehand makes them small.
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -28,17 +28,16 @@ from confide.rows.cells.stream import Summed
 from confide.rows.copies.copies import Copies, MakeCopies, UseCopies
 from confide.rows.copies.manifest import Standing, copies_in
 from confide.rows.dialects.duckdb import ConfideDuckDB
-from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.engine import ExactAggregates
+from confide.rows.engines.asked_in_sql import AskedInSql
 from confide.rows.engines.catalogue import found_layout
 from confide.rows.engines.examine import findings
 from confide.rows.engines.hardening import attach, hardening
-from confide.rows.engines.same_dataset import require_same, without_more_values
+from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
-from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import read_records, record_queries
 from confide.rows.relational.person_sums import PersonSums, stored_sums
-from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sql import WrittenPass, one_pass
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
@@ -56,7 +55,7 @@ TOLD = frozenset({"BinderException", "CatalogException"})
 """Failures of names and types, which may be told before a charge; any other may be of a cell."""
 
 
-class DuckDBEngine:
+class DuckDBEngine(AskedInSql):
     """Exact sums by DuckDB; made by :func:`open_engine`."""
 
     def __init__(
@@ -71,18 +70,14 @@ class DuckDBEngine:
         copies: Copies | None = None,
         state: SourceState | None = None,
     ) -> None:
+        super().__init__(dataset=dataset, layout=layout)
         self._connection = connection
-        self._dataset = dataset
-        self._layout = layout
         self._session = session
         self._spill = spill
         self._standing = standing
         self._copies = copies
         self._state = state or SourceState()
         self._last: dict[_Many, WrittenPass] = {}
-
-    def __repr__(self) -> str:
-        return f"DuckDBEngine({self._dataset.id!r})"
 
     @property
     def state(self) -> SourceState:
@@ -100,13 +95,9 @@ class DuckDBEngine:
             ContractError: If a table or column is missing, or of a type that cannot be read as
                 declared.
         """
-        written = [*self._ready(aggregates, dataset=dataset).bound]
-        for aggregate in dict.fromkeys(aggregates):
-            compiler = compiler_of(aggregate)
-            if isinstance(compiler, Alone):
-                query = compiler.query(aggregate, dataset, self._layout)
-                written.append(self._session.bound(query))
-        self._bind(written)
+        together = self._ready(aggregates, dataset=dataset).bound
+        alone = self._alone(aggregates, dataset=dataset).values()
+        self._bind([*together, *(self._session.bound(query) for query in alone)])
 
     def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
@@ -114,17 +105,14 @@ class DuckDBEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        exact = self._ready(aggregates, dataset=dataset).exact(self._session)
-        alone: dict[Asked, Exact] = {}  # asked twice, read once
-        for position, aggregate in enumerate(aggregates):
-            compiler = compiler_of(aggregate)
-            if isinstance(compiler, Alone):
-                if aggregate not in alone:
-                    query = compiler.query(aggregate, dataset, self._layout)
-                    columns = self._session.arrays(query)
-                    alone[aggregate] = compiler.answer(aggregate, columns, dataset)
-                exact[position] = alone[aggregate]
-        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+        summed = self._ready(aggregates, dataset=dataset).exact(self._session)
+        alone = self._alone(aggregates, dataset=dataset)
+        return self._exact(
+            summed,
+            asked=aggregates,
+            dataset=dataset,
+            columns=lambda each: self._session.arrays(alone[each]),
+        )
 
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
         """Read the rows, bound them and add them up by person and cell, to be closed after use.
@@ -181,11 +169,6 @@ class DuckDBEngine:
                     hint="Compare the types of its columns with dataset.yaml.",
                 )
 
-    def identity(self, person_id: str) -> tuple[int, int] | None:
-        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
-        (found,) = self.identities([person_id])
-        return found
-
     def identities(
         self, person_ids: Sequence[str], *, as_texts: bool = False
     ) -> tuple[tuple[int, int] | None, ...]:
@@ -193,30 +176,19 @@ class DuckDBEngine:
         ids = Ids.TEXT if as_texts else self._layout.ids
         return identities_of(person_ids, ids=ids, on=self._session)
 
-    def problems(self) -> Mapping[str, str]:
-        """Return why declared tables cannot be used, by table; from names and types alone."""
-        found = {
-            table.name: self._layout.problem(table, dataset=self._dataset)
-            for table in self._dataset.tables
-        }
-        return {name: problem for name, problem in found.items() if problem}
-
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
 
         Raises:
             ContractError: If the source lacks what they name.
         """
-        steps = [
-            f"{step.statement.table}: {step.statement.way.value}, "
-            f"{len(step.statement.answers)} sum(s) in one pass"
-            for step in self._ready(aggregates, dataset=dataset).steps
-        ]
-        for each in aggregates:
-            compiler = compiler_of(each)
-            if isinstance(compiler, Alone):
-                steps.append(f"{each.relation.table}: {compiler.way}")
-        return (f"Reads {self._standing.value}.", *steps, *self._layout.remarks_on_ids(dataset))
+        steps = self._ready(aggregates, dataset=dataset).steps
+        return self._told(
+            (step.statement for step in steps),
+            asked=aggregates,
+            dataset=dataset,
+            begins=f"Reads {self._standing.value}.",
+        )
 
     @property
     def scope(self) -> Scope:
@@ -256,12 +228,6 @@ class DuckDBEngine:
         self._connection.close()
         self._spill.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> WrittenPass:
         self._require_same(dataset)
         asked = tuple(aggregates)
@@ -269,9 +235,6 @@ class DuckDBEngine:
             compiled = one_pass(asked, dataset=dataset, layout=self._layout, copies=self._copies)
             self._last = {asked: WrittenPass.of(compiled, on=self._session)}
         return self._last[asked]
-
-    def _require_same(self, dataset: Dataset) -> None:
-        require_same(dataset, ours=self._dataset)
 
     def _run_query(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self._session.rows(query)

@@ -12,7 +12,6 @@ process is trusted with them, as it is with DuckDB's.
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
 from sqlglot import exp
 
@@ -23,17 +22,16 @@ from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
 from confide.rows.dialects.duckdb import ConfideDuckDB
-from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.engine import ExactAggregates
+from confide.rows.engines.asked_in_sql import AskedInSql
 from confide.rows.engines.hardening import hardening
 from confide.rows.engines.postgres_catalogue import database_layout
 from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
-from confide.rows.engines.same_dataset import require_same, without_more_values
+from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
-from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums, stored_sums
-from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sql import OnePass, WrittenPass, one_pass
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
@@ -44,7 +42,7 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source, SourceKind
 
 
-class PostgresEngine:
+class PostgresEngine(AskedInSql):
     """Exact sums by PostgreSQL; made by :func:`open_postgres`."""
 
     def __init__(
@@ -56,12 +54,10 @@ class PostgresEngine:
         parameters: Mapping[str, Parameter],
         close: contextlib.ExitStack,
     ) -> None:
-        self._dataset, self._layout, self._session = dataset, layout, session
+        super().__init__(dataset=dataset, layout=layout)
+        self._session = session
         self._parameters, self._close = dict(parameters), close
         self._duckdb: Session | None = None
-
-    def __repr__(self) -> str:
-        return f"PostgresEngine({self._dataset.id!r})"
 
     @property
     def state(self) -> SourceState:
@@ -80,12 +76,9 @@ class PostgresEngine:
                 declared.
         """
         compiled = self._compiled(aggregates, dataset=dataset)
-        bound = [*WrittenPass.of(compiled, on=self._session).bound]
-        for aggregate in dict.fromkeys(aggregates):
-            compiler = compiler_of(aggregate)
-            if isinstance(compiler, Alone):
-                bound.append(self._session.bound(compiler.query(aggregate, dataset, self._layout)))
-        self._bind(bound)
+        together = WrittenPass.of(compiled, on=self._session).bound
+        alone = self._alone(aggregates, dataset=dataset).values()
+        self._bind([*together, *(self._session.bound(query) for query in alone)])
 
     def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
@@ -94,18 +87,14 @@ class PostgresEngine:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         compiled = WrittenPass.of(self._compiled(aggregates, dataset=dataset), on=self._session)
-        alone: dict[Asked, Exact] = {}
+        alone = self._alone(aggregates, dataset=dataset)
         with self._session.snapshot():
-            exact = compiled.exact(self._session)
-            for position, aggregate in enumerate(aggregates):
-                compiler = compiler_of(aggregate)
-                if isinstance(compiler, Alone):
-                    if aggregate not in alone:
-                        query = compiler.query(aggregate, dataset, self._layout)
-                        columns = self._session.arrays(query)
-                        alone[aggregate] = compiler.answer(aggregate, columns, dataset)
-                    exact[position] = alone[aggregate]
-        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+            return self._exact(
+                compiled.exact(self._session),
+                asked=aggregates,
+                dataset=dataset,
+                columns=lambda each: self._session.arrays(alone[each]),
+            )
 
     def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
         """Read the rows, bound them and add them up by person and cell, to be closed after use.
@@ -145,25 +134,12 @@ class PostgresEngine:
                 records, dataset=dataset, layout=self._layout, arrays=self._session.arrays
             )
 
-    def identity(self, person_id: str) -> tuple[int, int] | None:
-        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
-        (found,) = self.identities([person_id])
-        return found
-
     def identities(
         self, person_ids: Sequence[str], *, as_texts: bool = False
     ) -> tuple[tuple[int, int] | None, ...]:
         """Return the same of each of many ids, or of each as it is where ids are texts."""
         ids = Ids.TEXT if as_texts else self._layout.ids
         return identities_of(person_ids, ids=ids, on=self._beside())
-
-    def problems(self) -> Mapping[str, str]:
-        """Return why declared tables cannot be used, by table; from names and types alone."""
-        found = {
-            table.name: self._layout.problem(table, dataset=self._dataset)
-            for table in self._dataset.tables
-        }
-        return {name: problem for name, problem in found.items() if problem}
 
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
@@ -172,15 +148,9 @@ class PostgresEngine:
             ContractError: If the source lacks what they name.
         """
         compiled = self._compiled(aggregates, dataset=dataset)
-        steps = [
-            f"{each.table}: {each.way.value}, {len(each.answers)} sum(s) in one pass"
-            for each in compiled.statements
-        ]
-        for each in aggregates:
-            compiler = compiler_of(each)
-            if isinstance(compiler, Alone):
-                steps.append(f"{each.relation.table}: {compiler.way}")
-        return ("Reads PostgreSQL.", *steps, *self._layout.remarks_on_ids(dataset))
+        return self._told(
+            compiled.statements, asked=aggregates, dataset=dataset, begins="Reads PostgreSQL."
+        )
 
     @property
     def scope(self) -> Scope:
@@ -209,12 +179,6 @@ class PostgresEngine:
         """Close the connection, and what was kept here."""
         self._close.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _compiled(
         self, aggregates: Sequence[Asked], *, dataset: Dataset, summed: Summed = Summed.CELLS
     ) -> OnePass:
@@ -230,9 +194,6 @@ class PostgresEngine:
                     "The source cannot answer the plan.",
                     hint="Compare the types of its columns with dataset.yaml.",
                 )
-
-    def _require_same(self, dataset: Dataset) -> None:
-        require_same(dataset, ours=self._dataset)
 
     def _beside(self) -> Session:
         """Return a session of an empty DuckDB in this process, which is closed with the engine."""

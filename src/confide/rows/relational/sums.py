@@ -89,6 +89,8 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         copies=scope.copies,
         dataset=scope.dataset,
     )
+    if found is Way.SORTED and not scope.streams:
+        return Way.NUMBERED
     ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
     return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
 

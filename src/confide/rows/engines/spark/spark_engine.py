@@ -13,9 +13,9 @@ without random numbers, so that a task that is run again gives the same integers
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
 from confide.privacy.unit import Entity
@@ -23,14 +23,14 @@ from confide.rows.cells.identity import WITHDRAWN, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
+from confide.rows.engines.asked_in_sql import AskedInSql
+from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
 from confide.rows.records import RecordRows
-from confide.rows.relational.compiler import Alone
 from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums
-from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sql import one_pass
 from confide.rows.relational.statement import Statement, guarded, vector
 from confide.rows.sources.fingerprint import SourceState
@@ -51,7 +51,7 @@ class _Bound:
     alone: Mapping[Asked, Any]
 
 
-class SparkEngine:
+class SparkEngine(AskedInSql):
     """Exact sums by Spark; made by :func:`open_spark`."""
 
     def __init__(
@@ -63,12 +63,10 @@ class SparkEngine:
         state: SourceState,
         hash_key: bytes,
     ) -> None:
-        self._rows, self._dataset, self._layout = rows, dataset, layout
+        super().__init__(dataset=dataset, layout=layout)
+        self._rows = rows
         self._state, self._hash_key = state, hash_key
         self._last: dict[_Many, _Bound] = {}
-
-    def __repr__(self) -> str:
-        return f"SparkEngine({self._dataset.id!r})"
 
     @property
     def state(self) -> SourceState:
@@ -106,15 +104,12 @@ class SparkEngine:
             rows = guarded(self._rows.rows(bound), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
-        alone: dict[Asked, Exact] = {}  # asked twice, read once
-        for position, aggregate in enumerate(aggregates):
-            compiler = compiler_of(aggregate)
-            if isinstance(compiler, Alone):
-                if aggregate not in alone:
-                    columns = self._rows.arrays(ready.alone[aggregate])
-                    alone[aggregate] = compiler.answer(aggregate, columns, dataset)
-                exact[position] = alone[aggregate]
-        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+        return self._exact(
+            exact,
+            asked=aggregates,
+            dataset=dataset,
+            columns=lambda each: self._rows.arrays(ready.alone[each]),
+        )
 
     def person_sums(
         self,
@@ -131,7 +126,7 @@ class SparkEngine:
 
     def check_records(self, records: Records, *, dataset: Dataset) -> None:
         """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
-        self._require_same(self._without_more_values(dataset))
+        self._require_same(without_more_values(dataset, ours=self._dataset))
         require_numbers(records, engine="Spark")
         for query in record_queries(records, dataset=dataset, layout=self._layout):
             self._rows.bind(query)
@@ -142,18 +137,13 @@ class SparkEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        self._require_same(self._without_more_values(dataset))
+        self._require_same(without_more_values(dataset, ours=self._dataset))
         return read_records(
             records,
             dataset=dataset,
             layout=self._layout,
             arrays=lambda query: self._rows.arrays(self._rows.bind(query)),
         )
-
-    def identity(self, person_id: str) -> tuple[int, int] | None:
-        """Return the keyed hash of a person id as it is written; None if it cannot be one."""
-        (found,) = self.identities([person_id])
-        return found
 
     def identities(
         self, person_ids: Sequence[str], *, as_texts: bool = False
@@ -165,41 +155,21 @@ class SparkEngine:
             identity_of(each, ids=ids, hash_key=self._hash_key, of=of) for each in person_ids
         )
 
-    def problems(self) -> Mapping[str, str]:
-        """Return why declared tables cannot be used, by table; from names and types alone."""
-        found = {
-            table.name: self._layout.problem(table, dataset=self._dataset)
-            for table in self._dataset.tables
-        }
-        return {name: problem for name, problem in found.items() if problem}
-
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
 
         Raises:
             ContractError: If the source lacks what they name.
         """
-        steps = [
-            f"{statement.table}: rows of a person numbered in the keyed order, "
-            f"{len(statement.answers)} sum(s) in one pass"
-            for statement, _ in self._ready(aggregates, dataset=dataset).statements
-        ]
-        for each in aggregates:
-            compiler = compiler_of(each)
-            if isinstance(compiler, Alone):
-                steps.append(f"{each.relation.table}: {compiler.way}")
-        return ("Reads the source by Spark.", *steps, *self._layout.remarks_on_ids(dataset))
+        statements = [each for each, _ in self._ready(aggregates, dataset=dataset).statements]
+        return self._told(
+            statements, asked=aggregates, dataset=dataset, begins="Reads the source by Spark."
+        )
 
     def close(self) -> None:
         """Forget the views; the driver stays for the next engine of this process."""
         self._last = {}
         self._rows.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
         self._require_same(dataset)
@@ -209,27 +179,10 @@ class SparkEngine:
                 asked, dataset=dataset, layout=self._layout, streams=False, stores=False
             )
             statements = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
-            alone = {}
-            for each in dict.fromkeys(asked):
-                compiler = compiler_of(each)
-                if isinstance(compiler, Alone):
-                    alone[each] = self._rows.bind(compiler.query(each, dataset, self._layout))
+            queries = self._alone(asked, dataset=dataset)
+            alone = {each: self._rows.bind(query) for each, query in queries.items()}
             self._last = {asked: _Bound(statements=statements, alone=alone)}
         return self._last[asked]
-
-    def _require_same(self, dataset: Dataset) -> None:
-        # caps of patients say who is left out afterwards, not what a row is; a measure, how
-        # losses add up, of which a mixed ledger takes either
-        ours = self._dataset
-        measure = ours.measure if ours.mixed else dataset.measure
-        if replace(dataset, patients=ours.patients, measure=measure) != ours:
-            raise ContractError(
-                "The engine was opened for another data set.", hint="Open it for this one."
-            )
-
-    def _without_more_values(self, dataset: Dataset) -> Dataset:
-        """Return a data set without the per-patient values that follow ours."""
-        return replace(dataset, per_patient=dataset.per_patient[: len(self._dataset.per_patient)])
 
 
 def open_spark(
