@@ -150,13 +150,12 @@ class DPSGD:
                 )
         reach = REACH * _times(dataset.adjacency)
         return (
-            self.sampler.event(
-                self.noise,
-                l1=math.isqrt(self.parameters * reach**2) + 1,
-                l2_squared=reach**2,
+            clipped_steps(
+                self.sampler,
+                noise=self.noise,
+                parameters=self.parameters,
                 steps=self.steps,
-                because="the gradients of a patient's rows are summed, clipped once and rounded "
-                "towards zero to whole numbers whose norm is checked [ACGMMTZ16].",
+                reach=reach,
             ),
         )
 
@@ -168,6 +167,33 @@ class DPSGD:
             [0, 2, 5]
         """
         return self.steps * part // self.checkpoints
+
+
+def clipped_steps(
+    sampler: PoissonSampler,
+    *,
+    noise: DiscreteGaussian,
+    parameters: int,
+    steps: int,
+    reach: int = REACH,
+) -> JobEvent:
+    """Return the one event of a training: so many steps, each on a fresh sample of patients.
+
+    Args:
+        sampler: Of patients.
+        noise: On each whole number.
+        parameters: How many of them.
+        steps: All together.
+        reach: Most that one patient moves their sum by, in L2.
+    """
+    return sampler.event(
+        noise,
+        l1=math.isqrt(parameters * reach**2) + 1,
+        l2_squared=reach**2,
+        steps=steps,
+        because="the gradients of a patient's rows are summed, clipped once and rounded "
+        "towards zero to whole numbers whose norm is checked [ACGMMTZ16].",
+    )
 
 
 def _times(adjacency: Adjacency) -> int:

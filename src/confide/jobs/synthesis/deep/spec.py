@@ -35,7 +35,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.learning.dp_sgd import MOST_CHECKPOINTS, MOST_STEPS, REACH
+from confide.jobs.learning.dp_sgd import MOST_CHECKPOINTS, MOST_STEPS, REACH, clipped_steps
 from confide.jobs.learning.poisson_sampler import PoissonSampler
 from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.model.fit import Impossible
@@ -208,14 +208,7 @@ class DeepSynthesis:
         self._check(dataset)
         parameters = self.parameters(dataset)
         return (
-            self.sampler.event(
-                self.noise,
-                l1=math.isqrt(parameters * REACH**2) + 1,
-                l2_squared=REACH**2,
-                steps=self.steps,
-                because="the gradients of a patient's rows are summed, clipped once and rounded "
-                "towards zero to whole numbers whose norm is checked [ACGMMTZ16].",
-            ),
+            clipped_steps(self.sampler, noise=self.noise, parameters=parameters, steps=self.steps),
         )
 
     def drowned(self, dataset: Dataset) -> float:
