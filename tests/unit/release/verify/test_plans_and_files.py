@@ -73,12 +73,13 @@ def test_approvals_are_those_of_the_request_that_was_run():
         version=lambda _, digest: SimpleNamespace(policy=policy, digest=digest),
         submissions=lambda _: submissions,
     )
-    ledger = SimpleNamespace(desk=desk)
-    entry = SimpleNamespace(
-        policy="a" * 64, submission=2, lineage="clinic", analyst="a", request_key="r"
-    )
-    found = authority_of(ledger, entry)
-    assert [(each.role, each.decision) for each in found.decisions] == [("officer", "approved")]
+    of = {"policy": "a" * 64, "lineage": "clinic", "analyst": "a", "request_key": "r"}
+    entry = SimpleNamespace(**of, submission=2, continues=None)
+    later = SimpleNamespace(**of, submission=0, continues=7)
+    ledger = SimpleNamespace(desk=desk, entry={7: entry}.get)
+    for each in (entry, later):  # a later part was admitted with the one that it continues
+        found = authority_of(ledger, each)
+        assert [(d.role, d.decision) for d in found.decisions] == [("officer", "approved")]
     assert found.policy.version == 3
     entry.policy = ""
     found = authority_of(ledger, entry)
