@@ -65,7 +65,7 @@ def test_an_expression_that_may_fail_on_a_cell_is_caught(
 def test_bytes_that_are_taken_for_text_by_an_expression_are_caught(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(row_expressions, "readable", lambda text: text)
+    monkeypatch.setattr(row_expressions, "operation", lambda _, text: text)
     with pytest.raises(AssertionError):
         suite.test_a_query_answers_as_its_words_say(tmp_path, suite.CAPITAL, [20, 20])
 
