@@ -336,9 +336,7 @@ def test_plain_python_rejects_ids_of_objects_that_are_patients_as_they_are_print
 def test_ids_that_may_be_two_persons_are_seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(
-        clean, "_text_id", lambda raw, *, found: clean.text(raw, physical=found.physical)
-    )
+    monkeypatch.setattr(clean, "_text_id", lambda raw, *, found: clean.text(raw, of=found))
     with pytest.raises(AssertionError):
         suite.test_a_number_that_may_be_two_ids_identifies_nobody_where_ids_are_text(
             tmp_path, 2.0**53 + 2
