@@ -16,12 +16,14 @@ References:
         Inference 136(3), 2006, prop. 2.1–2.2. https://doi.org/10.1016/j.jspi.2004.08.014
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.noise.addition import add_noise
 from confide.noise.bernoulli import bernoulli, exponential
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.distributed.gaussian_parts import require_parts
@@ -80,6 +82,10 @@ class PolyaParts:
         """
         added = polya(count, scale=self.scale, parts=self.parts, entropy=entropy)
         return added - polya(count, scale=self.scale, parts=self.parts, entropy=entropy)
+
+    def randomize(self, exact: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
+        """Return ``exact`` plus one part of fresh noise; the only method that sees exact values."""
+        return add_noise(exact, noise=self.sample(len(exact), entropy=entropy))
 
 
 def polya(count: int, *, scale: Fraction, parts: int, entropy: Entropy) -> NDArray[np.int64]:
