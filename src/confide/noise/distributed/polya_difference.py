@@ -143,7 +143,7 @@ class PolyaDifference:
 
         Example:
             >>> round(PolyaDifference(scale=Fraction(2), shape=Fraction(5, 3)).excess(7), 4)
-            0.0585
+            0.0687
         """
         a = math.exp(-self._rate())
         return self._integral(lambda y: a / self._beyond_one(y) ** 2, power=w, poles=2)
