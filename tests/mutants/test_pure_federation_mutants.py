@@ -14,13 +14,12 @@ from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.soundness import require_sound
 from confide.release.over_sites import site_gate
 from federated_members import members
-from federated_sites import COUNT, DATASET, write_hospital
+from federated_sites import COUNT, PURE, write_hospital
 from goodness_of_fit import p_value
 from seeded import SeededEntropy
 
 pytestmark = pytest.mark.mutant
 
-PURE = DATASET.replace("{measure: zcdp, delta: 1e-6}", "{measure: pure}")
 DRAWS = 20_000
 
 

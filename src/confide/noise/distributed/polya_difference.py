@@ -37,6 +37,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,9 +155,7 @@ class PolyaDifference:
         Raises:
             InvalidParameterError: If ``level`` is not in (0, 1) or ``coordinates`` less than 1.
         """
-        miss = allowed_miss(level, coordinates=coordinates)
-        guess = self.standard_deviation() * math.sqrt(-math.log(miss))
-        return least_width(lambda m: self.tail(m) * _RAISED, miss=miss, guess=guess)
+        return _half_width(self, allowed_miss(level, coordinates=coordinates))
 
     def _rate(self) -> float:
         return float(1 / self.scale)
@@ -203,6 +202,12 @@ class PolyaDifference:
         values = np.exp(exponent) * kernel(gap) * q * turned * np.sqrt(1 + v * v)
         values[0] /= 2
         return float(2 * values.real.sum() * step / math.pi)
+
+
+@lru_cache(maxsize=4096)
+def _half_width(noise: PolyaDifference, miss: float) -> int:
+    guess = noise.standard_deviation() * math.sqrt(-math.log(miss))
+    return least_width(lambda m: noise.tail(m) * _RAISED, miss=miss, guess=guess)
 
 
 def _least(of: Callable[[float], float], room: float) -> float:

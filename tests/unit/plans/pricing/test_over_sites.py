@@ -13,7 +13,7 @@ from confide.plans.soundness.soundness import require_sound, underpriced
 from confide.privacy.amount import NANO
 from confide.statistics import read_plan
 from federated_members import members
-from federated_sites import DATASET, EVERYTHING, smaller, write_hospital
+from federated_sites import DATASET, EVERYTHING, PURE, smaller, write_hospital
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +114,6 @@ def test_an_error_that_is_asked_for_is_kept_over_sites_at_a_larger_charge(per_pe
     assert widths == [20, 20]
     ratio = Fraction(made.amount.nano, central.amount.nano)
     assert ratio == pytest.approx(per_person**2 * 5 / 3, rel=0.02)
-
-
-PURE = DATASET.replace("{measure: zcdp, delta: 1e-6}", "{measure: pure}")
 
 
 @pytest.fixture(scope="module")
