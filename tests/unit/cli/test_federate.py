@@ -167,7 +167,9 @@ def test_three_sites_whose_ledgers_count_in_epsilon_make_one_release_that_verifi
         code, out, err = ended(process)
         assert code == 0, err
         assert json.loads(out)["loss"]["measure"] == "pure"
-        checked = confide("verify", tmp_path / f"out-{name}", "--ledger", tmp_path / name)
+        checked = confide(
+            "verify", tmp_path / f"out-{name}", "--ledger", tmp_path / name / "dataset.yaml"
+        )
         assert checked.code == 0, checked.out
         assert lifetime(tmp_path / name / "dataset.yaml") == 10**9
     form = json.loads((tmp_path / "out" / "certificate.json").read_text())

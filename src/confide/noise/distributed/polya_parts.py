@@ -4,12 +4,13 @@
 of shape 1/m), P[G = k] proportional to aᵏ·Γ(k + 1/m)/k!.  So m parts G − G′ sum exactly to the
 discrete Laplace of a = exp(−1/scale) [IK06], and more parts are post-processing.
 
-*Sampler.*  A geometric k of ratio a is proposed (``geometric.py``) and accepted with the probability
-w_k = Π_{j≤k} (m(j − 1) + 1)/(mj) = Γ(k + 1/m)/(Γ(1/m)·k!), else another one is.  What is accepted has
-P[k] proportional to aᵏ·w_k, which is the Pólya law.  w_k is rational; a float decides what a float
-can, else its product is bracketed in integers (:func:`confide.noise.bernoulli.bernoulli_each`), so
-the law is exact.  The float is a table below 1024 and above it (k + s/2)^(s − 1)/Γ(s), s = 1/m, with
-one term more [Fie66]; both are within 2⁻³⁰ of w_k.
+*Sampler.*  A geometric k of ratio a is proposed (``geometric.py``) and accepted with the chance
+w_k = Π_{j≤k} (m(j − 1) + 1)/(mj) = Γ(k + 1/m)/(Γ(1/m)·k!), else another one is.  What is accepted
+has P[k] proportional to aᵏ·w_k, which is the Pólya law.  w_k is rational; a float decides what a
+float can, else its product is bracketed in integers
+(:func:`confide.noise.bernoulli.bernoulli_each`), so the law is exact.  The float is a table below
+1024 and above it (k + s/2)^(s − 1)/Γ(s), s = 1/m, with one term more [Fie66]; both are within 2⁻³⁰
+of w_k.  How often is proposed depends on coins, not on data.
 
 *Utility:* about scale^(1 − 1/m) proposals a draw, 60 ns each: 10 at scale 100 and m = 2, 260 at
 70,000; 23,000 there and m = 10.

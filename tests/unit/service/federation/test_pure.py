@@ -88,7 +88,7 @@ def test_the_report_says_that_noise_is_made_of_parts(member, released):
 
 
 def test_intervals_cover_what_sites_counted_whoever_colludes(released):
-    """Of five sites two are counted on: intervals of those two alone would hold 80 % of sums."""
+    """Of five sites two are counted on: intervals of those two alone would hold 84 % of sums."""
     folder = released.root / "pooled"
     exact = central(released)
     plan = read_study(folder / "study.yaml").plan_over(members(sites=5, drops=1, colluders=2))
