@@ -114,7 +114,7 @@ def polya(count: int, *, scale: Fraction, parts: int, entropy: Entropy) -> NDArr
         proposed = geometric(tries, scale=scale, entropy=entropy)
         weights = bernoulli_each(
             estimated(proposed, parts=parts),
-            exact=lambda j, of=proposed: weight(int(of[j]), parts=parts),
+            exact=partial(_weight_of, proposed, parts),
             entropy=entropy,
         )
         kept = proposed[weights][: count - have]
@@ -131,6 +131,10 @@ def weight(k: int, *, parts: int) -> Probability:
         (96, 96)
     """
     return cache(partial(_bracket, k, parts))
+
+
+def _weight_of(proposed: NDArray[np.int64], parts: int, j: int) -> Probability:
+    return weight(int(proposed[j]), parts=parts)
 
 
 def _bracket(k: int, parts: int, bits: int) -> Bracket:
