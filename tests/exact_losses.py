@@ -53,6 +53,21 @@ class SumOfParts:
         return w
 
 
+class SumOfPolya(SumOfParts):
+    """The law of the sum of m Pólya parts, by convolution of their weights."""
+
+    def __init__(self, noise):
+        m, scale = noise.parts, float(noise.scale)
+        k = np.arange(1, math.ceil(60 * scale))
+        chances = np.cumprod((m * (k - 1) + 1) / (m * k) * math.exp(-1 / scale))
+        one = np.concatenate(([1.0], chances)) * (-math.expm1(-1 / scale)) ** (1 / m)
+        whole = one
+        for _ in range(m - 1):
+            whole = np.convolve(whole, one)[: one.size]
+        self._law = np.correlate(whole, whole, "full")
+        self._middle = whole.size - 1
+
+
 def chance_of_a_lone_key(rule):
     """At most how often one of the k keys of one person alone appears: δ of the selection."""
     return rule.keys_per_person * rule.noise().cdf(1 - rule.threshold())

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from confide.files.federation.federation import read_federation
+from confide.release.gate import asked_of
+from confide.rows.engine import exact_vector
 from confide.service.federation.enrol import enrol, found
 from confide.service.federation.run import run_over_sites
 from confide.service.federation.serve import Meeting, own_plan, serve_site
@@ -37,6 +39,9 @@ tables:
       cost: {kind: number, lower: 0, upper: 500}
       day: {kind: date, lower: 2026-01-01, upper: 2026-06-30}
 """
+
+PURE = DATASET.replace("{measure: zcdp, delta: 1e-6}", "{measure: pure}")
+"""The same, of ledgers that count in ε."""
 
 EVERYTHING = """\
 study: {id: over-sites, title: Over sites, purpose: test}
@@ -202,6 +207,19 @@ class Sites:
         dataset = (self.root / "hub" / "dataset.yaml").read_text()
         write_hospital(folder, rows=(patients, visits), study=text, dataset=dataset)
         return folder
+
+
+def central(sites):
+    """The exact integers of all records together, by measurement."""
+    site, _ = open_study(sites.pooled() / "study.yaml")
+    plan = sites.plan()
+    with site:
+        exact = site.engine().aggregate(asked_of(plan), dataset=plan.dataset)
+        answers = iter(exact.reveal_to_gate())
+        return tuple(
+            exact_vector(each.aggregate, answers, dataset=plan.dataset)
+            for each in plan.measurements
+        )
 
 
 def _lifetime(entry):

@@ -14,6 +14,7 @@ from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.distributed.gaussian_parts import GaussianParts
+from confide.noise.distributed.polya_parts import PolyaParts
 from confide.noise.randomized_response import RandomizedResponse
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -24,6 +25,7 @@ from confide.privacy.adjacency import Adjacency
 from confide.privacy.loss import PureDP, ZeroConcentratedDP
 from exact_losses import (
     SumOfParts,
+    SumOfPolya,
     chance_of_a_lone_key,
     largest_log_ratio,
     log_ratio_of_answer,
@@ -56,6 +58,12 @@ def gaussian_parts(rho: str, shift: int, *, parts: int) -> tuple[float, float]:
     noise = GaussianParts.calibrate(target, l2_squared=shift**2, l0=1, parts=parts)
     law = SumOfParts(noise.noise, parts=parts)
     return renyi_per_order(law, shift=shift), float(noise.loss(l2_squared=shift**2, l0=1).rho)
+
+
+def polya_parts(epsilon: str, shift: int, *, parts: int) -> tuple[float, float]:
+    noise = PolyaParts(scale=shift / Fraction(epsilon), parts=parts)
+    law = SumOfPolya(noise)
+    return largest_log_ratio(law, shift=shift), float(noise.total.loss(l1=shift).epsilon)
 
 
 def threshold(epsilon: str, delta: str, keys: int, adjacency: Adjacency) -> tuple[float, float]:
@@ -139,6 +147,11 @@ WORST: dict[str, list[Callable[[], tuple[float, float]]]] = {
         lambda: gaussian_parts("1/4", 9, parts=2),
         lambda: gaussian_parts("1/20", 5, parts=3),
         lambda: gaussian_parts("1/2", 27, parts=7),
+    ],
+    "polya-parts": [
+        lambda: polya_parts("1/2", 1, parts=2),
+        lambda: polya_parts("1", 4, parts=3),
+        lambda: polya_parts("2", 30, parts=7),
     ],
     "key-threshold": [
         lambda: threshold("1", "1/100000", 1, Adjacency.ADD_REMOVE),

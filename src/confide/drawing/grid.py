@@ -12,6 +12,7 @@ from confide.drawing.words import Words
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
@@ -91,7 +92,7 @@ def error_at(mechanism: Mechanism, level: float) -> float:
             return mechanism.lead(level)
         case KeyThreshold():
             return mechanism.noise().half_width(level)
-        case DiscreteLaplace() | DiscreteGaussian():
+        case DiscreteLaplace() | DiscreteGaussian() | PolyaDifference():
             return mechanism.half_width(level)
         case _:
             assert_never(mechanism)

@@ -144,25 +144,22 @@ class DeclaredStudy:
     def plan_over(self, federation: Federation) -> Plan:
         """Return the priced plan over sites: the same at each, whatever its ledger holds.
 
+        A mixed ledger plans it in ρ.
+
         Raises:
-            UnsupportedError: If the study has no form with Gaussian noise, or no statistic of it is
-                one vector.
+            UnsupportedError: If a statistic is not one that sites add.
         """
         with in_file(self.file):
-            for each in self.asked:
-                if each.dataset.measure is Measure.ZCDP:
-                    made = make_plan(
-                        each.asks,
-                        study=self.study,
-                        dataset=each.dataset,
-                        nano=each.nano,
-                        federation=federation,
-                    )
-                    return over_sites(made, federation=federation)
-            raise UnsupportedError(
-                "Over sites noise is Gaussian and counts as ρ.",
-                hint="Write accounting: {measure: zcdp, delta: 1e-6} in dataset.yaml.",
+            found = {each.dataset.measure: each for each in self.asked}
+            asked = found.get(Measure.ZCDP) or self.asked[0]
+            made = make_plan(
+                asked.asks,
+                study=self.study,
+                dataset=asked.dataset,
+                nano=asked.nano,
+                federation=federation,
             )
+            return over_sites(made, federation=federation)
 
     def chosen(self) -> Chosen:
         """Return the priced plan, beside the one in the other measure of a mixed ledger."""

@@ -15,12 +15,16 @@ from typing import TypeAlias
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 
 AddedNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian
-"""What is added to each coordinate of an integer vector."""
+"""What is added to each coordinate of an integer vector, and drawn as one."""
 
-Mechanism: TypeAlias = AddedNoise | KeyThreshold | SetSelection | Peeling | QuantileSet
+NoiseLaw: TypeAlias = AddedNoise | PolyaDifference
+"""The law of what is added to each coordinate; the last is drawn in parts alone."""
+
+Mechanism: TypeAlias = NoiseLaw | KeyThreshold | SetSelection | Peeling | QuantileSet
 """What hides one measurement."""

@@ -30,6 +30,7 @@ from confide.errors import ContractError, InvalidParameterError, UnsupportedErro
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.mechanism import AddedNoise, Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
@@ -156,6 +157,8 @@ class PrivacyEvent:
                     hint="Account in zcdp, use Laplace noise, or plan a job with a δ, which is "
                     "charged beside ε.",
                 )
+            case PolyaDifference():
+                raise UnsupportedError("Parts of noise are charged as the law of those counted on.")
             case _:
                 raise UnsupportedError("A choice whose reach is not known has no loss.")
 

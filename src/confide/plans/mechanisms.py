@@ -4,22 +4,20 @@ from collections.abc import Mapping
 
 from confide.errors import UnsupportedError
 from confide.noise.choices.quantile_set import QuantileSet
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import Mechanism, NoiseLaw
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Noisy
 
 
-def additive(mechanism: Mechanism) -> DiscreteLaplace | DiscreteGaussian:
+def additive(mechanism: Mechanism) -> NoiseLaw:
     """Return a mechanism that adds noise to a vector.
 
     Raises:
         UnsupportedError: If it does not.
     """
-    if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):
+    if isinstance(mechanism, NoiseLaw):
         return mechanism
     raise UnsupportedError(f"{type(mechanism).__name__} adds no noise to a vector.")
 

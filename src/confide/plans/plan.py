@@ -29,7 +29,7 @@ from confide.plans.events import PrivacyEvent, study_events_json
 from confide.plans.house_rule import SmallCells
 from confide.plans.simulation import Simulation
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.shared_noise import SharedNoise, charged_as
+from confide.plans.sites.shared_noise import SharedNoise
 from confide.privacy.amount import Amount
 from confide.privacy.loss import PrivacyLoss
 from confide.privacy.sensitivity import Sensitivity
@@ -230,7 +230,7 @@ class Measurement:
         """What an accountant needs of it: of parts of noise, the one that they are charged as."""
         moved, parts = self.sensitivity, self.shared
         return PrivacyEvent(
-            mechanism=charged_as(moved.l2_squared, nano=self.nano) if parts else self.mechanism,
+            mechanism=parts.charged_as(moved, nano=self.nano) if parts else self.mechanism,
             l1=moved.l1,
             l2_squared=moved.l2_squared,
             reach=moved.reach,

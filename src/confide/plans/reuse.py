@@ -26,6 +26,8 @@ from typing import TypeAlias
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimates import Estimate, Forecast
 from confide.plans.estimation.intervals import noise_component
 from confide.plans.estimation.sums import NoisySum, Summable, averaged, repeated
@@ -186,7 +188,7 @@ def _precision(earlier: Earlier) -> tuple[float, int]:
     """Return what is larger where noise is less; charges of two measures do not compare."""
     measurement = earlier.measurement
     match measurement.mechanism:
-        case DiscreteLaplace() | DiscreteGaussian() as noise:
+        case DiscreteLaplace() | DiscreteGaussian() | PolyaDifference() as noise:
             return -noise_component(noise).variance, measurement.nano
         case _:
             return 0.0, measurement.nano
@@ -233,7 +235,7 @@ def _terms(
         published = each.measurement.aggregate
         if not isinstance(asked, Sums) or not isinstance(published, Sums):
             continue
-        if not isinstance(each.measurement.mechanism, DiscreteLaplace | DiscreteGaussian):
+        if not isinstance(each.measurement.mechanism, NoiseLaw):
             continue
         if published == asked:
             terms.append((each, None))

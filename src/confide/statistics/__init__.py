@@ -11,6 +11,7 @@ from confide.errors import ContractError
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -112,6 +113,7 @@ NAMES: dict[str, Any] = {
         *SHAPES,
         DiscreteLaplace,
         DiscreteGaussian,
+        PolyaDifference,
         KeyThreshold,
         SetSelection,
         Peeling,

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import confide
 from confide.service.opening import open_site
-from federated_sites import COUNT, DATASET, changed, patients_of, write_hospital
+from federated_sites import COUNT, DATASET, PURE, changed, patients_of, write_hospital
 from real_command import place_of
 
 NAMES = ("north", "south", "west", "east")
@@ -145,6 +145,36 @@ def test_three_processes_and_a_coordinator_make_one_release_that_verifies(hospit
         assert "published" in shown.out
     told = confide("federate", "status", *hospitals.where, "--json").json
     assert [each["said"] for each in told["runs"][0]["sites"]] == ["certified"] * 3
+
+
+COUNTS = """\
+study: {id: counts, title: Counts, purpose: test}
+spend: {at-most: {epsilon: 1}}
+statistics:
+  - {id: dead, kind: count, table: patients, where: {status: [dead]}}
+  - {id: by-sex, kind: histogram, table: patients, by: [sex, status]}
+"""
+
+
+def test_three_sites_whose_ledgers_count_in_epsilon_make_one_release_that_verifies(tmp_path):
+    hospitals = Hospitals(tmp_path, study=COUNTS, dataset=PURE)
+    digest = hospitals.digest()
+    serving = {name: hospitals.serve(name, digest=digest) for name in hospitals.names}
+    code, out, err = ended(hospitals.run())
+    assert code == 0, err
+    assert json.loads(out)["added"] == list(hospitals.names)
+    for name, process in serving.items():
+        code, out, err = ended(process)
+        assert code == 0, err
+        assert json.loads(out)["loss"]["measure"] == "pure"
+        checked = confide(
+            "verify", tmp_path / f"out-{name}", "--ledger", tmp_path / name / "dataset.yaml"
+        )
+        assert checked.code == 0, checked.out
+        assert lifetime(tmp_path / name / "dataset.yaml") == 10**9
+    form = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert form["guarantee"]["spend"]["epsilon"] == "1"
+    assert {each["law"]["family"] for each in form["mechanisms"]} == {"polya-difference"}
 
 
 def test_a_site_that_is_killed_is_done_without_where_one_may_be_missing(tmp_path):

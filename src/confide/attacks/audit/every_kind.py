@@ -59,9 +59,8 @@ from confide.attacks.audit.worst_pair import (
     worst_pairs,
 )
 from confide.errors import UnsupportedError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import Entropy
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Noisy, Plan
 from confide.plans.rounds.descent import AskMoments
@@ -349,7 +348,7 @@ def _told_by_path(
     rows: DescentRows,
     *,
     model: Fitted,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     dataset: Dataset,
 ) -> float:
     """Return the log-ratio of the chances of answers with and without a patient, times σ²."""

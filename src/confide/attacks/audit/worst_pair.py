@@ -24,6 +24,7 @@ from confide.attacks.audit.sensitivity_search import batched, by_database, exact
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.entropy import Entropy
 from confide.noise.mechanism import Mechanism
 from confide.noise.set_selection import SetSelection
@@ -235,9 +236,9 @@ def numbers_of(vector: Exact, *, databases: int) -> Numbers:
 
 
 def scale_of(mechanism: Mechanism) -> float:
-    """Return b of Laplace noise, σ of Gaussian noise."""
+    """Return b of Laplace noise, in parts or whole, σ of Gaussian noise."""
     match additive(mechanism):
-        case DiscreteLaplace(scale=scale):
+        case DiscreteLaplace(scale=scale) | PolyaDifference(scale=scale):
             return float(scale)
         case DiscreteGaussian(sigma_squared=sigma_squared):
             return math.sqrt(sigma_squared)

@@ -10,12 +10,14 @@ one less than the survivors at the least.  *Utility:* with all n sites alive the
 n/m times that of one curator who is trusted with all records.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from confide.errors import InvalidParameterError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.distributed.unclosedness import as_bound, unclosedness
+from confide.noise.entropy import Entropy
 from confide.privacy.loss import ZeroConcentratedDP
 
 LEAST_VARIANCE = Fraction(9)
@@ -96,6 +98,10 @@ class GaussianParts:
         kappa = as_bound(unclosedness(self.sigma_squared_each, parts=self.parts))
         rho = Fraction(l2_squared) / (2 * self.parts * self.sigma_squared_each) + kappa * l0
         return ZeroConcentratedDP(rho=rho)
+
+    def randomize(self, exact: Sequence[int], *, entropy: Entropy) -> tuple[int, ...]:
+        """Return ``exact`` plus one part of fresh noise; the only method that sees exact values."""
+        return self.noise.randomize(exact, entropy=entropy)
 
     def variance(self, *, alive: int) -> float:
         """Return the noise variance of a coordinate of a sum of so many sites."""

@@ -17,8 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.cuts.layout import CellLayout, layout
 from confide.plans.cuts.second_cells import by_group, fine_edges, window_reach
 from confide.plans.estimation.cumulative import Ranked, monotone, rank_widths
@@ -47,9 +46,7 @@ class RoundCounts:
     upper: int
     missing: int = 0
 
-    def ranked(
-        self, noise: DiscreteLaplace | DiscreteGaussian, *, q: float, level: float
-    ) -> Ranked:
+    def ranked(self, noise: NoiseLaw, *, q: float, level: float) -> Ranked:
         """Return its ranks for a quantile."""
         return Ranked(
             cumulative=(0, *itertools.accumulate(self.counts)),
@@ -85,7 +82,7 @@ class Rounds:
         """All rows."""
         return sum(self.last.counts) / self.last.weight
 
-    def least(self, noise: DiscreteLaplace | DiscreteGaussian) -> float:
+    def least(self, noise: NoiseLaw) -> float:
         """Return the rows below which nothing stands out from the noise of all cells."""
         last = self.last
         return max(10 * math.sqrt(noise.variance() * len(last.counts)) / last.weight, 1)
@@ -104,7 +101,7 @@ class Rounds:
         self,
         q: float,
         *,
-        noise: DiscreteLaplace | DiscreteGaussian,
+        noise: NoiseLaw,
         sampled: bool,
         level: float,
     ) -> tuple[int, int, int]:
@@ -123,7 +120,7 @@ class Rounds:
 
 def ranks_together(
     rounds: Sequence[RoundCounts],
-    noise: DiscreteLaplace | DiscreteGaussian,
+    noise: NoiseLaw,
     *,
     q: float,
     level: float,
@@ -208,7 +205,7 @@ def two_rounds(
     aggregate: Refined,
     noisy: Sequence[int],
     *,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     groups: int,
 ) -> tuple[Rounds, ...]:
     """Return the noisy counts of each group with the cells that they are of."""
@@ -241,17 +238,13 @@ def two_rounds(
     )
 
 
-def median_ranks(
-    noise: DiscreteLaplace | DiscreteGaussian, *, cells: int, weight: int = 1
-) -> Component:
+def median_ranks(noise: NoiseLaw, *, cells: int, weight: int = 1) -> Component:
     """Return the error of a median in ranks, of noisy counts of so many cells."""
     part = noise_component(noise, factor=0.5 / weight)
     return Component(variance=part.variance * cells, excess_kurtosis=part.excess_kurtosis / cells)
 
 
-def rows_of_cut(
-    plan: CellLayout, *, noise: DiscreteLaplace | DiscreteGaussian, rows: float
-) -> float:
+def rows_of_cut(plan: CellLayout, *, noise: NoiseLaw, rows: float) -> float:
     """Return the rows of a cell that is cut around a median in the second round."""
     a, b = plan.weights
     first = median_ranks(noise, cells=plan.first, weight=a)

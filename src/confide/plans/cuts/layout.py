@@ -17,7 +17,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.tables.aggregates.shapes import Refined
 
 _UNKNOWN = 300.0  # as r, where nobody says how many rows there are
@@ -68,10 +69,10 @@ class CellLayout:
         return len(self.rough) - 1 + self.missing
 
 
-def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) -> CellLayout:
+def layout(aggregate: Refined, mechanism: NoiseLaw) -> CellLayout:
     """Return the cells that suit the noise."""
     a, b = aggregate.weights
-    pure = isinstance(mechanism, DiscreteLaplace)
+    pure = not isinstance(mechanism, DiscreteGaussian)
     whole = deviation(mechanism) / (a + b if pure else math.sqrt(a * a + b * b))
     r = _UNKNOWN if aggregate.expect is None else float(min(aggregate.expect, _MOST_ROWS)) / whole
     sought = len(aggregate.at)
@@ -89,7 +90,7 @@ def layout(aggregate: Refined, mechanism: DiscreteLaplace | DiscreteGaussian) ->
     )
 
 
-def deviation(mechanism: DiscreteLaplace | DiscreteGaussian) -> float:
+def deviation(mechanism: NoiseLaw) -> float:
     """Return the standard deviation of the law without steps, at least that of the noise.
 
     Quotients and square roots of floats alone, which every machine rounds alike; and above 0, also
@@ -101,7 +102,8 @@ def deviation(mechanism: DiscreteLaplace | DiscreteGaussian) -> float:
     """
     if isinstance(mechanism, DiscreteGaussian):
         return math.sqrt(float(mechanism.sigma_squared))
-    return math.sqrt(2.0) * float(mechanism.scale)
+    shape = mechanism.shape if isinstance(mechanism, PolyaDifference) else 1
+    return math.sqrt(2.0 * float(shape)) * float(mechanism.scale)
 
 
 @lru_cache(maxsize=256)

@@ -20,8 +20,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from confide.errors import ContractError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.cuts.found import RoundCounts, Rounds, median_ranks, rows_of_cut, two_rounds
 from confide.plans.cuts.layout import layout
 from confide.plans.estimates import AT_BOUND, Covers, Estimate
@@ -52,7 +51,7 @@ FLAT_CELLS = 64
 """Cells of one round, where nobody says how many."""
 
 Measurable: TypeAlias = Aggregate | Refined
-AdditiveNoise: TypeAlias = DiscreteLaplace | DiscreteGaussian
+AdditiveNoise: TypeAlias = NoiseLaw
 
 _FEW_VALUES = 16
 _MANY_QUANTILES = 12  # for more of them, windows are everywhere

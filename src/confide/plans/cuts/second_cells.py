@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.cuts.layout import CellLayout, deviation, layout
 from confide.plans.estimation.cumulative import monotone
 from confide.tables.aggregates.refined import AskCells
@@ -37,7 +36,7 @@ def next_cells(
     aggregate: Refined,
     noisy: Sequence[int],
     *,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     dataset: Dataset,
 ) -> AskCells | None:
     """Return what is asked after these noisy answers, or None where all has been asked."""
@@ -58,7 +57,7 @@ def next_cells(
 def cells_asked(
     aggregate: Refined,
     *,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     dataset: Dataset,
 ) -> tuple[int, ...]:
     """Return how many numbers each of both answers has; of one answer, where there is no second."""
@@ -102,7 +101,7 @@ def fine_edges(
     *,
     plan: CellLayout,
     aggregate: Refined,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
 ) -> list[tuple[int, ...]]:
     """Return the edges of the second round of each group, as places on the fine grid.
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, assert_never
 from confide.errors import ContractError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimation.intervals import Component, noise_component, quantile, variance
 from confide.tables.grid import on_grid
 from confide.tables.schema import Domain
@@ -191,9 +192,7 @@ def component_widths(parts: Sequence[Sequence[Component]], *, level: float) -> l
 
 
 @lru_cache(maxsize=256)
-def rank_widths(
-    noise: DiscreteLaplace | DiscreteGaussian, *, cells: int, q: float, level: float
-) -> tuple[float, ...]:
+def rank_widths(noise: NoiseLaw, *, cells: int, q: float, level: float) -> tuple[float, ...]:
     """Return w with P(|(1−q)A − qB| > w) ≤ 1 − level, A the noise of t cells, B of the others.
 
     Shape (cells + 1,): t from 0 to all.  Little noise is a lattice on which normal limits would
@@ -221,7 +220,7 @@ def _error(t: int, *, cells: int, q: float, noise: Component) -> Component:
     )
 
 
-def _laws(noise: DiscreteLaplace | DiscreteGaussian, *, cells: int) -> "list[NDArray[np.float64]]":
+def _laws(noise: NoiseLaw, *, cells: int) -> "list[NDArray[np.float64]]":
     """Return the laws of the sum of 0 to ``cells`` noises, each centred on 0."""
     import numpy as np
 
@@ -229,8 +228,10 @@ def _laws(noise: DiscreteLaplace | DiscreteGaussian, *, cells: int) -> "list[NDA
     at = np.arange(-reach, reach + 1)
     if isinstance(noise, DiscreteGaussian):
         one = np.exp(-(at**2) / (2 * float(noise.sigma_squared)))
-    else:
+    elif isinstance(noise, DiscreteLaplace):
         one = np.exp(-np.abs(at) * float(1 / noise.scale))
+    else:
+        one = np.array([noise.pmf(z) for z in at.tolist()])
     law = np.fft.fft(np.fft.ifftshift(one / one.sum()))
     return [np.fft.fftshift(np.fft.ifft(law**t).real) for t in range(cells + 1)]
 

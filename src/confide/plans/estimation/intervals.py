@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimation.rare_counts import least_mean
 
 _ROUNDS = 3  # the quantile depends little on where the end is
@@ -73,17 +74,19 @@ class Share:
     upper: float
 
 
-def noise_component(
-    mechanism: DiscreteLaplace | DiscreteGaussian, *, factor: float = 1.0
-) -> Component:
+def noise_component(mechanism: NoiseLaw, *, factor: float = 1.0) -> Component:
     """Return the error that one noisy coordinate, times ``factor``, brings."""
     variance, step = mechanism.variance() * factor**2, abs(factor)
     if isinstance(mechanism, DiscreteGaussian):
         return Component(variance=variance, step=step)
     # E Z⁴ = 2a(1+10a+a²)/(1−a)⁴ and Var Z = 2a/(1−a)², so the kurtosis is (1+10a+a²)/(2a).
+    # Of a sum of r such, fourth cumulants and variances are r times as large.
     a = math.exp(-float(1 / mechanism.scale))
     kurtosis = (1 + 10 * a + a * a) / (2 * a) if a > 0 else 3.0
-    return Component(variance=variance, excess_kurtosis=min(kurtosis - 3, 1e6), step=step)
+    excess = min(kurtosis - 3, 1e6)
+    if isinstance(mechanism, PolyaDifference):
+        excess /= float(mechanism.shape)
+    return Component(variance=variance, excess_kurtosis=excess, step=step)
 
 
 def together(components: Iterable[Component]) -> Component:

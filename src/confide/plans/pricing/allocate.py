@@ -30,7 +30,7 @@ from typing import assert_never
 from confide.errors import ContractError, InvalidParameterError, concerning
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import AddedNoise, Mechanism
 from confide.noise.threshold import KeyThreshold
 from confide.plans.estimates import Forecast
 from confide.plans.mechanisms import additive
@@ -38,7 +38,7 @@ from confide.plans.plan import DEFAULT_LEVEL, Measurement, Plan, Question, Stati
 from confide.plans.pricing.calibrate_to_error import ErrorTarget, met
 from confide.plans.pricing.choosing import choosing, greatest_root
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.shared_noise import SharedNoise
+from confide.plans.sites.shared_noise import shared_noise
 from confide.plans.soundness.circular import require_explained_by_others
 from confide.plans.soundness.coarse_times import coarse_time_notes
 from confide.plans.soundness.count_limits import limit_notes
@@ -101,9 +101,7 @@ def mechanism_for(question: Question, *, nano: int, atto: int, dataset: Dataset)
     return _additive(sensitivity, amount=amount, measure=dataset.measure)
 
 
-def _additive(
-    sensitivity: Sensitivity, *, amount: Fraction, measure: Measure
-) -> DiscreteLaplace | DiscreteGaussian:
+def _additive(sensitivity: Sensitivity, *, amount: Fraction, measure: Measure) -> AddedNoise:
     match measure:
         case Measure.PURE:
             return DiscreteLaplace(scale=sensitivity.l1 / amount)
@@ -135,9 +133,9 @@ def _priced(
     priced = {}
     for question, part in zip(questions, parts, strict=True):
         law = mechanism_for(question, nano=part, atto=atto, dataset=dataset)
-        if federation is not None and isinstance(law, DiscreteGaussian):
-            rho, moved = Fraction(part, NANO), question.sensitivity
-            law = SharedNoise.bought(rho, sensitivity=moved, federation=federation).total
+        if federation is not None and isinstance(law, AddedNoise):
+            moved = question.sensitivity
+            law = shared_noise(law, nano=part, sensitivity=moved, federation=federation).total
         priced[question.name] = law, part
     return priced
 

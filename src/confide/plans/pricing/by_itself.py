@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from confide.errors import UnsupportedError
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -89,5 +91,7 @@ def uses_of(events: Sequence[PrivacyEvent]) -> Iterator[NoiseUse]:
             case SetSelection() | Peeling() | QuantileSet():
                 count, epsilon = each.pure_uses()
                 yield PureUse(epsilon=epsilon, chooses=True, count=count)
+            case PolyaDifference():
+                raise UnsupportedError("Parts of noise are charged as the law of those counted on.")
             case _:
                 assert_never(each.mechanism)

@@ -4,31 +4,34 @@ The questions, their sensitivities and their charges are those of the study at o
 is that of parts (:mod:`confide.plans.sites.shared_noise`), and the plan names the sites, so that
 one digest says what everybody approves.
 
-*Privacy:* every site charges all of ρ to its own ledger: ρ is what the sum loses although d sites
-drop out and c others act with the coordinator, for a person who is a patient of up to k sites.
+*Privacy:* every site charges all of ρ, or of ε, to its own ledger: it is what the sum loses
+although d sites drop out and c others act with the coordinator, for a person who is a patient of up
+to k sites.
 *Utility:* variance n/m times that of one trusted curator, and k² times that for k sites a person.
 """
 
 import itertools
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 from confide.errors import ContractError, UnsupportedError
-from confide.noise.discrete_gaussian import DiscreteGaussian
+from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.gaussian_parts import GaussianParts
+from confide.noise.distributed.polya_parts import PolyaParts
+from confide.noise.mechanism import AddedNoise
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
 from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.shared_noise import SharedNoise
-from confide.privacy.amount import NANO
-from confide.privacy.measure import Measure
-from confide.tables.aggregates.shapes import Keyed, Ranked
+from confide.plans.sites.shared_noise import shared_noise
+from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked
 
 _LARGEST_SUM = (1 << 63) - 1
 _SIGMAS = 16
 """Widths of noise for which the range of sums leaves room; beyond is a chance below 10⁻⁵⁶."""
+_SCALES = 131
+"""Likewise of a Pólya part, which is beyond w no more often than 2·exp(−w/scale)."""
 
 
 def over_sites(plan: Plan, *, federation: Federation) -> Plan:
@@ -37,13 +40,8 @@ def over_sites(plan: Plan, *, federation: Federation) -> Plan:
     Raises:
         ContractError: If it grows, leaves patients out by their own budgets, withholds its noisy
             numbers by a house rule, or its sums would not fit into 64 bits.
-        UnsupportedError: If a statistic is no vector, or vectors in turn, with Gaussian noise.
+        UnsupportedError: If a statistic is no vector with added noise, or under ε vectors in turn.
     """
-    if plan.dataset.measure is not Measure.ZCDP:
-        raise UnsupportedError(
-            "Over sites noise is Gaussian and counts as ρ.",
-            hint="Write accounting: {measure: zcdp, delta: 1e-6}, or {measure: mixed, ...}.",
-        )
     if grown_to(plan) is not None:
         raise ContractError(
             "A running count does not grow over sites.", hint="Ask for a series of periods."
@@ -85,16 +83,24 @@ def lengths_of_sums(plan: Plan) -> tuple[int, ...]:
 
 def _shared(measurement: Measurement, *, federation: Federation) -> Measurement:
     aggregate = measurement.aggregate
-    chosen = isinstance(aggregate, Keyed | Ranked)
-    if chosen or not isinstance(measurement.mechanism, DiscreteGaussian):
+    law = measurement.mechanism
+    if isinstance(aggregate, Keyed | Ranked) or not isinstance(law, AddedNoise):
         raise UnsupportedError(
-            f"Statistic {measurement.statistic!r} is no vector with Gaussian noise, so sites "
+            f"Statistic {measurement.statistic!r} is no vector with added noise, so sites "
             "cannot add it.",
             hint="Over sites ask for counts, histograms, sums, means, rates, quantiles, series, "
             "survival, a Table 1 or models.",
         )
-    rho = Fraction(measurement.nano, NANO)
-    noise = SharedNoise.bought(rho, sensitivity=measurement.sensitivity, federation=federation)
+    if isinstance(aggregate, InRounds) and isinstance(law, DiscreteLaplace):
+        raise UnsupportedError(
+            f"Statistic {measurement.statistic!r} is asked in turn, which over sites is built for "
+            "ledgers that count in ρ alone.",
+            hint="Leave it out, or write accounting: {measure: zcdp, delta: 1e-6} or {measure: "
+            "mixed, ...} in a new dataset.yaml.",
+        )
+    noise = shared_noise(
+        law, nano=measurement.nano, sensitivity=measurement.sensitivity, federation=federation
+    )
     return replace(measurement, shared=noise, mechanism=noise.total)
 
 
@@ -102,7 +108,7 @@ def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
     noise = measurement.shared
     if noise is None:
         raise ContractError("The noise of a measurement over sites is shared.")
-    width = _SIGMAS * math.isqrt(math.ceil(noise.part.noise.sigma_squared) + 1)
+    width = _width(noise.part)
     most = max(0, bound - width) // (measurement.sensitivity.linf * noise.grid)
     if people > most:
         raise ContractError(
@@ -110,3 +116,10 @@ def _require_room(measurement: Measurement, *, bound: int, people: int) -> None:
             hint="Measure in larger units: a coarser step, narrower bounds; or write "
             f"population-at-most: {most} or less, if no site has more patients than that.",
         )
+
+
+def _width(part: GaussianParts | PolyaParts) -> int:
+    """Return what a part of the noise is within, but for a chance below 10⁻⁵⁶."""
+    if isinstance(part, PolyaParts):
+        return _SCALES * math.ceil(part.scale)
+    return _SIGMAS * math.isqrt(math.ceil(part.sigma_squared_each) + 1)

@@ -37,6 +37,7 @@ class NoiseReason(enum.Enum):
     BOTH = "both"
     CHOICES = "choices"
     OVER_SITES = "over-sites"
+    OVER_SITES_PURE = "over-sites-pure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,8 @@ def why_noise(plan: Plan) -> WhyNoise:
     Of key selections and choices among candidates nothing is said where noise is added as well.
     """
     if plan.federation is not None:
-        return WhyNoise(reason=NoiseReason.OVER_SITES)
+        pure = plan.dataset.measure is Measure.PURE
+        return WhyNoise(reason=NoiseReason.OVER_SITES_PURE if pure else NoiseReason.OVER_SITES)
     gaussian = [m for m in plan.measurements if isinstance(m.mechanism, DiscreteGaussian)]
     laplace = [m for m in plan.measurements if isinstance(m.mechanism, DiscreteLaplace)]
     if not gaussian and not laplace:

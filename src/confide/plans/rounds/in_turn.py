@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from confide.errors import UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.cuts.second_cells import cells_asked, next_cells
 from confide.plans.mechanisms import additive
 from confide.plans.plan import Measurement
@@ -26,7 +26,7 @@ def ask_in_turn(
     aggregate: InRounds,
     noisy: Sequence[int],
     *,
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     dataset: Dataset,
 ) -> NextAsk | None:
     """Return what is asked after these noisy answers, or None where all has been asked.

@@ -30,8 +30,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimates import Estimate
 from confide.plans.house_rule import HouseRule
 from confide.plans.plan import Measurement, Statistic, Study
@@ -95,9 +94,7 @@ class Expectation:
         return 1 - self.withheld if self.small else self.withheld
 
 
-def expectations(
-    rule: HouseRule, *, noise: DiscreteLaplace | DiscreteGaussian
-) -> tuple[Expectation, ...]:
+def expectations(rule: HouseRule, *, noise: NoiseLaw) -> tuple[Expectation, ...]:
     """Return what the rule does to cells of a few true counts around its threshold.
 
     Example:
@@ -119,7 +116,7 @@ def expectations(
     )
 
 
-def mistakes_text(rule: HouseRule, *, noise: DiscreteLaplace | DiscreteGaussian) -> str:
+def mistakes_text(rule: HouseRule, *, noise: NoiseLaw) -> str:
     """Return the mistakes that a rule on noisy counts makes, as one sentence."""
     by_count = {each.count: each for each in expectations(rule, noise=noise)}
     five, enough = by_count[5], by_count[rule.least + 5]
@@ -161,7 +158,7 @@ def counts_cells(measurement: Measurement) -> bool:
     return (
         isinstance(aggregate, Counting)
         and aggregate.counts
-        and isinstance(measurement.mechanism, DiscreteLaplace | DiscreteGaussian)
+        and isinstance(measurement.mechanism, NoiseLaw)
     )
 
 

@@ -21,12 +21,12 @@ from confide.errors import ContractError
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan
 from confide.privacy.amount import ATTO, NANO
-from confide.privacy.measure import Measure
 from confide.tables.aggregates.shapes import Keyed, Ranked, Together
 from confide.tables.bound_contributions import rows_per_unit
 
@@ -83,10 +83,10 @@ def _shared_as_it_says(measurement: Measurement, *, plan: Plan) -> bool:
         return shared is None and federation is None
     return (
         measurement.nano > 0
-        and plan.dataset.measure is Measure.ZCDP
+        and shared.measure is plan.dataset.measure
         and shared.is_of(federation)
         and measurement.mechanism == shared.total
-        and shared.rho(measurement.sensitivity) <= Fraction(measurement.nano, NANO)
+        and shared.loses(measurement.sensitivity) <= Fraction(measurement.nano, NANO)
     )
 
 
@@ -118,7 +118,7 @@ def _suits(measurement: Measurement, *, plan: Plan) -> bool:
                 and choice.candidates == aggregate.coordinates(plan.dataset)
                 and measurement.atto >= 0
             )
-        case DiscreteLaplace() | DiscreteGaussian():
+        case DiscreteLaplace() | DiscreteGaussian() | PolyaDifference():
             return measurement.atto >= 0 and not isinstance(aggregate, Keyed | Ranked)
         case _:
             return False

@@ -95,11 +95,14 @@ class SensitivityPart(MovedPart):
 class LawPart(CertificatePart):
     """The noise, by family and scale."""
 
-    family: Literal["discrete-laplace", "discrete-gaussian", "exponential-mechanism"]
+    family: Literal[
+        "discrete-laplace", "discrete-gaussian", "polya-difference", "exponential-mechanism"
+    ]
     because: str
     scale: Exact | None = None
     scale_squared: Exact | None = None
     threshold: Exact | None = None
+    shape: Exact | None = None
 
 
 class AmountPart(CertificatePart):
@@ -204,7 +207,7 @@ class SiteLossPart(CertificatePart):
     """What is lost to whom, or of whom."""
 
     to: str
-    rho: Decimal
+    rho: Decimal | None = None
     epsilon: Decimal
 
 

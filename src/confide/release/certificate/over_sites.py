@@ -7,17 +7,25 @@ from fractions import Fraction
 
 from confide.drawing.words import Words
 from confide.plans.plan import Plan
+from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation, Member
-from confide.plans.sites.site_losses import site_losses
+from confide.plans.sites.site_losses import of_one_part, site_losses
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.amount import NANO
 from confide.privacy.loss import ZeroConcentratedDP
+from confide.privacy.measure import Measure
 from confide.release.certificate.form import FederationPart, MemberPart, SiteLossPart
 from confide.release.certificate.signed_words import in_every_language
 
 COMPUTATIONAL = "holds for who cannot break X25519, ChaCha20, HKDF-SHA256 and Ed25519"
+_PARTS = {Measure.ZCDP: "discrete Gaussian noise", Measure.PURE: "Pólya noise"}
 _PATIENT_OF = 3
 """A patient of up to so many sites is told of."""
+_LEDGER = "every site's ledger"
+_OUTSIDE = "whoever sees the sum alone, all sites in it"
+_OUTSIDE_AFTER_DROPS = "whoever sees the sum alone, as many missing as may be"
+_ALL_OTHERS = "all other sites and the coordinator together"
+_PATIENT = "a patient of {} of the sites"
 
 
 def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | None:
@@ -35,8 +43,8 @@ def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | N
         threshold=held.threshold,
         sites_per_person=federation.sites_per_person,
         noise=(
-            f"each site adds discrete Gaussian noise of its own; {held.honest} parts keep the loss "
-            f"that is charged, and {len(added)} are in the sum"
+            f"each site adds {_PARTS[plan.dataset.measure]} of its own; {held.honest} parts keep "
+            f"the loss that is charged, and {len(added)} are in the sum"
         ),
         security=COMPUTATIONAL,
         losses=_losses(plan, federation=federation),
@@ -64,22 +72,52 @@ def _member(member: Member) -> MemberPart:
 
 
 def _losses(plan: Plan, *, federation: Federation) -> list[SiteLossPart]:
+    if plan.dataset.measure is Measure.PURE:
+        return _pure_losses(plan, federation=federation)
     rho, k = Fraction(plan.amount.nano, NANO), federation.sites_per_person
     found = site_losses(rho, tolerance=federation.tolerance)
     of_patients = [
-        (f"a patient of {many} of the sites", rho * Fraction(many, k) ** 2)
-        for many in range(1, min(_PATIENT_OF, len(federation.sites)) + 1)
+        (_PATIENT.format(many), rho * Fraction(many, k) ** 2) for many in _at(federation)
     ]
     return [
         SiteLossPart(to=who, rho=_up(lost), epsilon=_up(_epsilon(lost, plan=plan)))
         for who, lost in (
-            ("every site's ledger", found.charged),
-            ("whoever sees the sum alone, all sites in it", found.outsider),
-            ("whoever sees the sum alone, as many missing as may be", found.outsider_after_drops),
-            ("all other sites and the coordinator together", found.all_others_collude),
+            (_LEDGER, found.charged),
+            (_OUTSIDE, found.outsider),
+            (_OUTSIDE_AFTER_DROPS, found.outsider_after_drops),
+            (_ALL_OTHERS, found.all_others_collude),
             *of_patients,
         )
     ]
+
+
+def _pure_losses(plan: Plan, *, federation: Federation) -> list[SiteLossPart]:
+    epsilon, k = Fraction(plan.amount.nano, NANO), federation.sites_per_person
+    collude = sum(
+        of_one_part(
+            each.nano / NANO,
+            parts=federation.tolerance.honest,
+            moved=k * each.sensitivity.l1,
+            numbers=sum(answer_lengths(each, dataset=plan.dataset)),
+        )
+        for each in plan.measurements
+    )
+    of_patients = [(_PATIENT.format(many), epsilon * many / k) for many in _at(federation)]
+    return [
+        SiteLossPart(to=who, epsilon=_up(lost))
+        for who, lost in (
+            (_LEDGER, epsilon),
+            (_OUTSIDE, epsilon),
+            (_OUTSIDE_AFTER_DROPS, epsilon),
+            (_ALL_OTHERS, Fraction(collude)),
+            *of_patients,
+        )
+    ]
+
+
+def _at(federation: Federation) -> range:
+    """Return of how many sites a patient is told of."""
+    return range(1, min(_PATIENT_OF, len(federation.sites)) + 1)
 
 
 def _epsilon(rho: Fraction, *, plan: Plan) -> Fraction:

@@ -7,10 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
+from confide.errors import ContractError
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.distributed.gaussian_parts import GaussianParts
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.distributed.polya_parts import PolyaParts
+from confide.noise.mechanism import Mechanism, NoiseLaw
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
 from confide.noise.threshold import KeyThreshold
@@ -100,6 +104,10 @@ def _law(noise: Mechanism) -> LawPart:
                 scale_squared=str(sigma_squared),
                 because="σ² = l2²/(2ρ)",
             )
+        case PolyaDifference(scale=scale, shape=shape):
+            return LawPart(
+                family="polya-difference", scale=str(scale), shape=str(shape), because="in parts"
+            )
         case KeyThreshold():
             return LawPart(
                 family="discrete-laplace",
@@ -123,15 +131,29 @@ def _law(noise: Mechanism) -> LawPart:
 
 def _shared_law(shared: SharedNoise) -> LawPart:
     """Return the law of the parts of all sites together, and how they were made."""
-    return LawPart(
-        family="discrete-gaussian",
-        scale_squared=str(shared.total.sigma_squared),
-        because=(
-            f"{shared.sites} parts of σᵢ² = {shared.part.sigma_squared_each} on a grid of "
-            f"1/{shared.grid}, of which {shared.part.parts} keep "
-            f"ρ = ({shared.per_person}·l2)²/(2Σσᵢ²)"
-        ),
-    )
+    k, n, m = shared.per_person, shared.sites, shared.part.parts
+    match shared.part, shared.total:
+        case GaussianParts(sigma_squared_each=each), DiscreteGaussian(sigma_squared=whole):
+            return LawPart(
+                family="discrete-gaussian",
+                scale_squared=str(whole),
+                because=(
+                    f"{n} parts of σᵢ² = {each} on a grid of 1/{shared.grid}, of which {m} keep "
+                    f"ρ = ({k}·l2)²/(2Σσᵢ²)"
+                ),
+            )
+        case PolyaParts(), PolyaDifference(scale=scale, shape=shape):
+            return LawPart(
+                family="polya-difference",
+                scale=str(scale),
+                shape=str(shape),
+                because=(
+                    f"{n} Pólya differences of shape 1/{m}, of which {m} are discrete Laplace "
+                    f"noise of scale {k}·l1/ε"
+                ),
+            )
+        case _:
+            raise ContractError("The noise is not the law of its parts.")
 
 
 def mechanism(measurement: Measurement, *, plan: Plan) -> MechanismPart:
@@ -183,7 +205,7 @@ def _error(noise: Mechanism) -> dict[str, str]:
             }
         case KeyThreshold():
             return _error(noise.noise())
-        case DiscreteLaplace() | DiscreteGaussian():
+        case DiscreteLaplace() | DiscreteGaussian() | PolyaDifference():
             return {"median": str(noise.half_width(0.5)), "p95": str(noise.half_width(0.95))}
         case _:
             assert_never(noise)
@@ -223,7 +245,7 @@ def house_rule(plan: Plan) -> SmallCellsPart | None:
     rule, found = house.rule, []
     for each in plan.measurements:
         noise = each.mechanism
-        if counts_cells(each) and isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+        if counts_cells(each) and isinstance(noise, NoiseLaw):
             cells = [
                 CellPart(
                     true_count=str(e.count),

@@ -182,4 +182,4 @@ def _with_part(measurement: Measurement, secret: Exact, *, entropy: Entropy) -> 
     if shared is None or not isinstance(secret, tuple):
         raise UnsupportedError("The noise of a measurement over sites is shared.")
     on_grid = tuple(shared.grid * value for value in secret)
-    return shared.part.noise.randomize(on_grid, entropy=entropy)
+    return shared.part.randomize(on_grid, entropy=entropy)

@@ -1,6 +1,7 @@
 """What a certificate's own numbers must satisfy, checked without data and without noisy numbers.
 
-*Law:* discrete Laplace noise of scale b on L1 sensitivity Δ₁ gives ε = Δ₁/b [GRS12]; discrete
+*Law:* discrete Laplace noise of scale b on L1 sensitivity Δ₁ gives ε = Δ₁/b [GRS12], and so
+does a sum of Pólya parts of which those counted on are such noise; discrete
 Gaussian noise gives ρ = Δ₂²/(2σ²) [CKS20]; under zCDP an ε-DP measurement is charged ε²/2.  Charges
 add up, after = before + amount ≤ cap, and the spend is their sum.
 
@@ -19,6 +20,8 @@ from typing import assert_never
 from confide.errors import ConfideError
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.release.certificate.form import CertificateForm
 from confide.release.verify.checks import Check
 
@@ -56,7 +59,7 @@ def _scales(form: CertificateForm) -> str:
         moved, law, charge = each.sensitivity, each.law, each.charge
         epsilon: Fraction | None
         match law.family:
-            case "discrete-laplace":
+            case "discrete-laplace" | "polya-difference":
                 epsilon = exact(moved.l1) / exact(law.scale)
                 rho = epsilon**2 / 2
             case "discrete-gaussian":
@@ -92,9 +95,9 @@ def _errors(form: CertificateForm) -> str:
     for place, each in enumerate(form.mechanisms):
         match each.law.family:
             case "discrete-laplace":
-                noise: DiscreteLaplace | DiscreteGaussian = DiscreteLaplace(
-                    scale=exact(each.law.scale)
-                )
+                noise: NoiseLaw = DiscreteLaplace(scale=exact(each.law.scale))
+            case "polya-difference":
+                noise = PolyaDifference(scale=exact(each.law.scale), shape=exact(each.law.shape))
             case "discrete-gaussian":
                 noise = DiscreteGaussian(sigma_squared=exact(each.law.scale_squared))
             case "exponential-mechanism":

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.noise.threshold import KeyThreshold
 from confide.plans.plan import Measurement, Plan, Statistic
 from confide.tables.aggregates.shapes import Counting
@@ -56,13 +58,13 @@ def small_cells(plan: Plan) -> tuple[CellNoise, ...]:
     return tuple(found)
 
 
-def _laws(plan: Plan, statistic: Statistic) -> Iterator[DiscreteLaplace | DiscreteGaussian]:
+def _laws(plan: Plan, statistic: Statistic) -> Iterator[NoiseLaw]:
     measured = plan.of(statistic.id)
     if not all(map(_counts, measured)):
         return
     for measurement in measured:
         match measurement.mechanism:
-            case DiscreteLaplace() | DiscreteGaussian() as noise:
+            case DiscreteLaplace() | DiscreteGaussian() | PolyaDifference() as noise:
                 yield noise
             case KeyThreshold() as threshold:
                 yield threshold.noise()

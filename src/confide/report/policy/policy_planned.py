@@ -19,8 +19,7 @@ from confide.budget.policy.windows import DaySpan, span
 from confide.drawing.numbers import clean
 from confide.drawing.words import Words
 from confide.errors import ContractError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.plan import Plan
 from confide.report.policy.policy_words import error_text, value_text
 from confide.statistics import STATISTICS
@@ -76,7 +75,7 @@ def _errors(plan: Plan, *, utility: Utility) -> Iterator[Fraction]:
     level = demand(utility).level
     for each in plan.measurements:
         law = each.mechanism
-        if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+        if not isinstance(law, NoiseLaw):
             continue
         width = law.standard_deviation() if level is None else law.half_width(float(level))
         match utility.metric:

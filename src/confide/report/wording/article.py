@@ -18,6 +18,7 @@ from confide.drawing.numbers import epsilon_text, in_sentence, percent
 from confide.drawing.words import Words
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.mechanism import Mechanism
 from confide.privacy.loss import ZeroConcentratedDP
 from confide.regular_file import own_text
@@ -68,6 +69,8 @@ def _kind(mechanism: Mechanism) -> str:
             return "gaussian"
         case DiscreteLaplace():
             return "laplace"
+        case PolyaDifference():
+            return "polya"
         case _:
             return "choice"
 

@@ -21,6 +21,7 @@ from confide.drawing.words import Words
 from confide.noise.choices.quantile_set import QuantileSet
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.mechanism import Mechanism
 from confide.noise.peeling import Peeling
 from confide.noise.set_selection import SetSelection
@@ -294,6 +295,9 @@ def law_text(mechanism: Mechanism, *, grid: Grid, words: Words) -> str:
         case DiscreteGaussian(sigma_squared=sigma_squared):
             sigma = grid.text(math.sqrt(sigma_squared), words=words)
             return words.say("bounded.law.gaussian", sigma=sigma)
+        case PolyaDifference(scale=scale, shape=shape):
+            b = grid.text(float(scale), words=words)
+            return words.say("bounded.law.polya", scale=b, shape=f"{float(shape):.3g}")
         case KeyThreshold():
             b = grid.text(float(mechanism.noise().scale), words=words)
             tau = grid.text(mechanism.threshold(), words=words)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from confide.drawing.cells import Cell, cells_of
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
 from confide.noise.mechanism import Mechanism
 from confide.plans.estimates import Covers
 from confide.plans.plan import Statistic
@@ -87,7 +88,7 @@ def _smaller(mechanism: Mechanism) -> Mechanism:
     match mechanism:
         case DiscreteGaussian(sigma_squared=variance):
             return replace(mechanism, sigma_squared=variance * _SHRUNK**2)
-        case DiscreteLaplace(scale=scale):
+        case DiscreteLaplace(scale=scale) | PolyaDifference(scale=scale):
             return replace(mechanism, scale=scale * _SHRUNK)
         case _:
             return mechanism

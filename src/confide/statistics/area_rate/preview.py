@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimates import PartForecast
 from confide.plans.estimation.intervals import noise_component, quantile
 from confide.privacy.measure import Measure
@@ -31,9 +30,7 @@ class SizedArea:
     weight: int
 
 
-def error_of(
-    area: SizedArea, *, noise: DiscreteLaplace | DiscreteGaussian, level: float, per: int
-) -> float:
+def error_of(area: SizedArea, *, noise: NoiseLaw, level: float, per: int) -> float:
     """Return half of the interval that covers the noise of the area's rate at ``level``."""
     single = noise_component(noise)
     width = quantile([single], level=level) * math.sqrt(single.variance)
@@ -43,7 +40,7 @@ def error_of(
 def by_size(
     areas: Sequence[SizedArea],
     *,
-    noise: DiscreteLaplace | DiscreteGaussian,
+    noise: NoiseLaw,
     measure: Measure,
     level: float,
     per: int,

@@ -25,7 +25,9 @@ import numpy as np
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.half_width import least_width
+from confide.noise.mechanism import Mechanism, NoiseLaw
 from confide.plans.contribution import Counted, PerPatient, contribution_bounds, question
 from confide.plans.estimates import Covers, Estimate, Forecast
 from confide.plans.estimation.intervals import Component, median_error
@@ -154,9 +156,7 @@ class Count(Statistic):
         )
 
 
-def _posterior(
-    raw: int, *, noise: DiscreteLaplace | DiscreteGaussian, level: float
-) -> tuple[float, int]:
+def _posterior(raw: int, *, noise: NoiseLaw, level: float) -> tuple[float, int]:
     """Return E[c | raw], and a bound that c passes with posterior chance at most 1 − level.
 
     The prior is flat on c = 0, 1, 2, …; the bound is at least the mean.
@@ -168,9 +168,21 @@ def _posterior(
             mean, most = _laplace_posterior(raw, scale=float(scale), level=level)
         case DiscreteGaussian(sigma_squared=sigma_squared):
             mean, most = _gaussian_posterior(raw, variance=float(sigma_squared), level=level)
+        case PolyaDifference():
+            mean, most = _posterior_of_parts(raw, noise=noise, level=level)
         case _:
             assert_never(noise)
     return mean, max(most, math.ceil(mean))
+
+
+def _posterior_of_parts(raw: int, *, noise: PolyaDifference, level: float) -> tuple[float, int]:
+    """Return mean and quantile of c = raw − Z given Z ≤ raw: E max(raw − Z, 0)/P(Z ≤ raw)."""
+    possible = noise.cdf(raw)
+    beyond = raw + noise.excess(raw) if raw >= 0 else noise.excess(-raw)
+    most = least_width(
+        lambda c: noise.cdf(raw - c - 1), miss=(1 - level) * possible, guess=max(raw, 0)
+    )
+    return beyond / possible, most
 
 
 def _laplace_posterior(raw: int, *, scale: float, level: float) -> tuple[float, int]:

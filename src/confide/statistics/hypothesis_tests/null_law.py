@@ -6,9 +6,10 @@ L·z, with z the noise of the released numbers, independent and of variance s²,
 makes of their weights.
 
 *Law:* for normal z, Q is χ² with K degrees of freedom.  For Laplace z it is not: but a Laplace
-number is a normal one whose variance is drawn from an exponential law [AM74], so given these
-variances s²·e the vector w is normal with covariance M = I + s²·L·diag(e − 1)·Lᵀ.  With u uniform
-on the sphere and R² ~ χ²_K, Q is R²·uᵀMu, hence
+number is a normal one whose variance is drawn from an exponential law [AM74], and a sum of r parts
+of such, one of a gamma law of shape r; so given these variances s²·e the vector w is normal with
+covariance M = I + s²·L·diag(e − 1)·Lᵀ.  With u uniform on the sphere and R² ~ χ²_K, Q is R²·uᵀMu,
+hence
 
     P(Q ≥ q) = E[ P(χ²_K ≥ q / uᵀMu) ],    uᵀMu = 1 + s²·Σ_j (e_j − 1)(uᵀL)_j².
 
@@ -34,7 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
+from confide.noise.distributed.polya_difference import PolyaDifference
+from confide.noise.mechanism import NoiseLaw
 from confide.plans.estimation.chi_squared import chi_squared_tail
 from confide.plans.simulation import Simulation
 
@@ -55,7 +57,7 @@ class Mixing:
 
 
 def mixing(
-    mechanism: DiscreteLaplace | DiscreteGaussian,
+    mechanism: NoiseLaw,
     *,
     degrees: int,
     numbers: int,
@@ -69,9 +71,12 @@ def mixing(
     generator = simulation.generator(f"{purpose}/null")
     directions = generator.standard_normal((draws, degrees))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return Mixing(
-        excess=generator.standard_exponential((draws, numbers)) - 1, directions=directions
-    )
+    if isinstance(mechanism, PolyaDifference):
+        shape = float(mechanism.shape)
+        mixed = generator.standard_gamma(shape, (draws, numbers)) / shape
+    else:
+        mixed = generator.standard_exponential((draws, numbers))
+    return Mixing(excess=mixed - 1, directions=directions)
 
 
 def tail(

@@ -31,9 +31,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from confide.errors import ContractError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import Mechanism, NoiseLaw
 from confide.plans.canonical import ABSENT
 from confide.plans.contribution import PerPatient, one_row_each, question
 from confide.plans.cuts.found import Rounds
@@ -206,7 +204,7 @@ class MedianDifference(Statistic):
         pair: str,
         covers: Covers,
         of: Domain,
-        noise: DiscreteLaplace | DiscreteGaussian,
+        noise: NoiseLaw,
     ) -> Estimate:
         """Return the second group's median minus the first's, with what holds it."""
         level, sampled = float(self.level), covers is Covers.SAMPLING_AND_NOISE

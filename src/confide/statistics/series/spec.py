@@ -32,9 +32,7 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from confide.errors import ContractError
-from confide.noise.discrete_gaussian import DiscreteGaussian
-from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.mechanism import Mechanism
+from confide.noise.mechanism import Mechanism, NoiseLaw
 from confide.plans.cell_means import (
     CellMean,
     aside_note,
@@ -62,7 +60,7 @@ from confide.tables.relation import Relation, centre, domain, resolve
 from confide.tables.schema import Dataset, Domain
 
 SeriesKey: TypeAlias = tuple[str, ...]
-Additive: TypeAlias = DiscreteLaplace | DiscreteGaussian
+Additive: TypeAlias = NoiseLaw
 
 GAP = "gap"
 FEWER = "fewer than n-min"

@@ -1,15 +1,16 @@
 """Pólya parts: each has its law exactly, and m of them are discrete Laplace."""
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from confide.errors import InvalidParameterError
-from confide.noise.bernoulli import exponential
 from confide.noise.discrete_laplace import DiscreteLaplace
-from confide.noise.distributed.polya_parts import PolyaParts, polya
+from confide.noise.distributed import polya_parts
+from confide.noise.distributed.polya_parts import PolyaParts, estimated, polya, weight
 from goodness_of_fit import p_value
 from seeded import SeededEntropy
 
@@ -61,36 +62,51 @@ def test_sums_of_drawn_parts_fit_discrete_laplace_and_not_a_scale_ten_percent_of
     assert draws.var() == pytest.approx(noise.variance(alive=m), rel=0.1)
 
 
-class Scripted:
-    """Coins and words that a test chooses."""
+def chance(k, m):
+    """w_k, exactly: the chance with which a proposed k is accepted."""
+    return math.prod((Fraction(m * (j - 1) + 1, m * j) for j in range(1, k + 1)), start=Fraction(1))
 
-    def __init__(self, octets, words):
-        self._octets, self._words = iter(octets), iter(words)
+
+@pytest.mark.parametrize("m", [2, 3, 10, 199])
+@pytest.mark.parametrize("bits", [8, 32, 64])
+def test_the_chance_of_acceptance_is_bracketed_in_integers(m, bits):
+    for k in (0, 1, 2, 7, 40, 300):
+        low, high = weight(k, parts=m)(bits)
+        assert low <= chance(k, m) * 2**bits <= high <= low + 2
+
+
+@pytest.mark.parametrize("m", [2, 3, 10, 50, 199])
+def test_the_float_that_decides_acceptance_is_within_2_to_the_minus_30(m):
+    """At the end of the table, beyond it, and far beyond; brackets say what is right."""
+    ks = [0, 1, 2, 3, 50, 1000, 1023, 1024, 1025, 1500, 20_000]
+    for k, found in zip(ks, estimated(np.array(ks), parts=m).tolist(), strict=True):
+        low, high = weight(k, parts=m)(64)
+        assert abs(found - (low + high) / 2**65) < 2**-36
+
+
+class Scripted:
+    """Coins that a test chooses; none are left over."""
+
+    def __init__(self, octets):
+        self.left = list(octets)
 
     def octets(self, count, /):
-        return np.array([next(self._octets) for _ in range(count)], dtype=np.uint8)
-
-    def words(self, count, /):
-        return np.array([next(self._words) for _ in range(count)], dtype=np.uint64)
+        taken, self.left = self.left[:count], self.left[count:]
+        return np.array(taken, dtype=np.uint8)
 
 
-def test_the_coins_are_those_of_the_law():
-    """a = e^(−1/2) is 0.6065, so an octet up to 154 is heads; at k the second coin has m·k sides."""
-    assert exponential(Fraction(1, 2))(8)[0] == 155
-    heads, tails = 0, 255
-
-    def drawn(octets, words):
-        return polya(1, scale=Fraction(2), parts=3, entropy=Scripted(octets, words))[0]
-
-    assert drawn([tails], []) == 0
-    assert drawn([heads, tails], [3]) == 1  # 3 mod 3 = 0, below 1
-    assert drawn([heads, tails], [1]) == 0  # begin again
-    assert drawn([heads, heads, tails], [0, 3]) == 2  # 3 of 6 sides: 0 to 3 go on
-    assert drawn([heads, heads, tails], [0, 4]) == 0
-    assert drawn([heads, heads, heads, tails], [0, 0, 6]) == 3  # 7 of 9 sides
-    assert drawn([heads, heads, heads, tails], [0, 0, 7]) == 0
-    assert drawn([heads, tails], [2**64 - 1, 0]) == 1  # 2⁶⁴ mod 3 = 1: the last word is unfair
-    assert drawn([heads, tails], [2**64 - 2, 3]) == 0
+def test_what_is_proposed_is_accepted_with_its_chance_and_no_other(monkeypatch):
+    """m = 3: a proposed 1 has the chance 1/3, a 2 has 2/9, a 0 is always taken."""
+    rolls = {Fraction(1, 3): 1, Fraction(2, 9): 2}
+    for right, k in rolls.items():
+        for number, kept in ((right - Fraction(1, 10**6), k), (right + Fraction(1, 10**6), 0)):
+            proposals = np.array([k, *[0] * 40])
+            monkeypatch.setattr(
+                polya_parts, "geometric", lambda count, of=proposals, **_: of[:count]
+            )
+            drawn = int(number * 2**32).to_bytes(4, sys.byteorder)
+            coins = Scripted([*drawn, *[9] * 400])
+            assert polya(1, scale=Fraction(2), parts=3, entropy=coins).tolist() == [kept]
 
 
 def test_what_would_be_no_noise_is_refused():

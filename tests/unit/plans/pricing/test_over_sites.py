@@ -5,14 +5,15 @@ from fractions import Fraction
 
 import pytest
 
-from confide.errors import ContractError, UnsupportedError
+from confide.errors import ContractError, InvalidParameterError, UnsupportedError
 from confide.files.federation.federation import federation_text, read_federation
 from confide.files.study import read_study
+from confide.noise.distributed.gaussian_parts import GaussianParts
 from confide.plans.soundness.soundness import require_sound, underpriced
 from confide.privacy.amount import NANO
 from confide.statistics import read_plan
 from federated_members import members
-from federated_sites import DATASET, EVERYTHING, smaller, write_hospital
+from federated_sites import DATASET, EVERYTHING, PURE, smaller, write_hospital
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_a_plan_over_sites_costs_what_it_costs_one_curator_and_is_sound(declared
     assert made.events_json == central.events_json
     require_sound(made)
     for each in made.measurements:
-        assert each.shared.rho(each.sensitivity) <= Fraction(each.nano, NANO)
+        assert each.shared.loses(each.sensitivity) <= Fraction(each.nano, NANO)
 
 
 def test_a_plan_over_sites_has_its_own_digest_and_is_read_back(declared):
@@ -115,11 +116,87 @@ def test_an_error_that_is_asked_for_is_kept_over_sites_at_a_larger_charge(per_pe
     assert ratio == pytest.approx(per_person**2 * 5 / 3, rel=0.02)
 
 
-def test_a_pure_ledger_takes_no_part(tmp_path):
-    dataset = DATASET.replace("{measure: zcdp, delta: 1e-6}", "{measure: pure}")
-    write_hospital(tmp_path / "pure", rows=None, dataset=dataset)
-    with pytest.raises(UnsupportedError, match="counts as ρ"):
-        read_study(tmp_path / "pure" / "study.yaml").plan_over(members())
+@pytest.fixture(scope="module")
+def pure(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pure") / "one"
+    write_hospital(folder, rows=None, dataset=PURE, study=EVERYTHING)
+    return read_study(folder / "study.yaml")
+
+
+@pytest.mark.parametrize("per_person", [1, 3])
+@pytest.mark.parametrize(("sites", "drops", "colluders"), [(3, 0, 1), (5, 1, 1), (10, 2, 2)])
+def test_in_a_pure_ledger_m_parts_are_laplace_noise_for_a_patient_of_k_sites(
+    sites, drops, colluders, per_person, pure
+):
+    """ε of m parts, for kΔ, is the charge; all n have the law that estimates are made with."""
+    found = members(sites=sites, drops=drops, colluders=colluders, per_person=per_person)
+    central, made = pure.plan(), pure.plan_over(found)
+    require_sound(made)
+    assert made.amount == central.amount
+    assert made.events_json == central.events_json
+    m = sites - drops - colluders
+    for one, each in zip(central.measurements, made.measurements, strict=True):
+        assert each.shared.part.parts == m
+        assert each.shared.part.total.scale == per_person * one.mechanism.scale
+        assert each.mechanism.shape == Fraction(sites, m)
+        assert each.mechanism.scale == per_person * one.mechanism.scale
+        assert each.shared.loses(each.sensitivity) == Fraction(each.nano, NANO)
+
+
+def test_a_pure_plan_over_sites_is_read_back(pure):
+    made = pure.plan_over(members())
+    assert read_plan(made.to_json()) == made
+    assert made.digest() != pure.plan().digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: replace(m, shared=None),
+        lambda m: replace(m, shared=replace(m.shared, sites=4)),
+        lambda m: replace(m, shared=replace(m.shared, per_person=2)),
+        lambda m: replace(m, shared=replace(m.shared, grid=3)),
+        lambda m: _other_parts(m, replace(m.shared.part, parts=4)),
+        lambda m: _other_parts(m, replace(m.shared.part, scale=m.shared.part.scale * 99 / 100)),
+        lambda m: _other_parts(m, GaussianParts(sigma_squared_each=Fraction(10**6), parts=3)),
+        lambda m: replace(m, mechanism=m.shared.part.total),
+        lambda m: replace(m, nano=m.nano - m.nano // 100),
+    ],
+)
+def test_a_pure_plan_whose_noise_is_not_shared_out_as_it_says_is_not_sound(change, pure):
+    made = pure.plan_over(members())
+    first, *others = made.measurements
+    with pytest.raises(ContractError, match="charges less than it loses"):
+        require_sound(replace(made, measurements=(change(first), *others)))
+
+
+def _other_parts(measurement, part):
+    shared = replace(measurement.shared, part=part)
+    return replace(measurement, shared=shared, mechanism=shared.total)
+
+
+@pytest.mark.parametrize("per_person", [1, 2])
+def test_an_error_is_kept_over_sites_in_epsilon_too_at_a_larger_charge(per_person, tmp_path):
+    write_hospital(tmp_path / "one", rows=None, dataset=PURE)
+    declared = read_study(tmp_path / "one" / "study.yaml")  # a count within 20
+    central, made = declared.plan(), declared.plan_over(members(per_person=per_person))
+    require_sound(made)
+    widths = [plan.measurements[0].mechanism.half_width(0.95) for plan in (central, made)]
+    assert widths == [20, 20]
+    assert per_person < Fraction(made.amount.nano, central.amount.nano) < 1.5 * per_person
+
+
+def test_noise_that_is_wider_than_what_is_drawn_is_refused_before_a_charge(tmp_path):
+    study = (
+        "study: {id: one}\nspend: {at-most: {epsilon: 1}}\nstatistics:\n"
+        "  - {id: s, kind: sum, table: visits, column: cost, per-patient: {rows: 3}}\n"
+    )
+    wide = PURE.replace("upper: 500}", "upper: 500000}")
+    write_hospital(tmp_path / "one", rows=None, dataset=wide, study=study)
+    declared = read_study(tmp_path / "one" / "study.yaml")
+    declared.plan()  # at one site it is drawn
+    with pytest.raises(InvalidParameterError, match="coarser grid"):
+        declared.plan_over(members())
 
 
 def test_a_mixed_ledger_plans_over_sites_in_rho(tmp_path):

@@ -23,7 +23,7 @@ def summed(noise, *, seed, alive):
     """Sums over sites of parts alone, rounded as the coordinator does."""
     total = np.zeros(DRAWS, dtype=np.int64)
     for site in range(alive):
-        part = noise.part.noise.randomize((0,) * DRAWS, entropy=SeededEntropy(seed + site))
+        part = noise.part.randomize((0,) * DRAWS, entropy=SeededEntropy(seed + site))
         total += np.array(part, dtype=np.int64)
     return np.array([noise.rounded(int(each)) for each in total])
 
@@ -54,7 +54,7 @@ def test_noise_that_is_bought_keeps_its_charge_and_wastes_nothing(nano, per_pers
     rho = Fraction(nano, 10**9)
     federation = members(sites=5, drops=1, per_person=per_person)
     noise = SharedNoise.bought(rho, sensitivity=MOVED, federation=federation)
-    assert rho * (1 - Fraction(1, 10**6)) <= noise.rho(MOVED) <= rho
+    assert rho * (1 - Fraction(1, 10**6)) <= noise.loses(MOVED) <= rho
     assert noise.is_of(federation)
     assert noise.grid % 2 == 1
 
@@ -65,7 +65,7 @@ def test_what_parts_lack_to_one_law_is_paid_for_however_far_a_person_moves_a_sum
     rho, federation = Fraction(nano, 10**9), members(sites=5, drops=1, per_person=3)
     far = replace(MOVED, l1=moved, l2_squared=moved**2, linf=moved)
     noise = SharedNoise.bought(rho, sensitivity=far, federation=federation)
-    assert rho * (1 - Fraction(1, 10**6)) <= noise.rho(far) <= rho
+    assert rho * (1 - Fraction(1, 10**6)) <= noise.loses(far) <= rho
 
 
 @pytest.mark.parametrize("grid", [1, 3, 5, 7])

@@ -5,26 +5,10 @@ import json
 import pytest
 
 from confide.errors import ContractError
-from confide.release.gate import asked_of
 from confide.release.noisy import read_payload
 from confide.release.over_sites import site_gate
 from confide.release.verify.verify import read_certificate, verify
-from confide.rows.engine import exact_vector
-from confide.service.opening import open_study
-from federated_sites import COUNT, DATASET, EVERYTHING, Sites, without_noise
-
-
-def central(sites):
-    """The exact integers of all records together, by measurement."""
-    site, _ = open_study(sites.pooled() / "study.yaml")
-    plan = sites.plan()
-    with site:
-        exact = site.engine().aggregate(asked_of(plan), dataset=plan.dataset)
-        answers = iter(exact.reveal_to_gate())
-        return tuple(
-            exact_vector(each.aggregate, answers, dataset=plan.dataset)
-            for each in plan.measurements
-        )
+from federated_sites import COUNT, DATASET, EVERYTHING, Sites, central, without_noise
 
 
 def test_sums_over_sites_are_the_central_integers_before_noise(tmp_path, monkeypatch):
