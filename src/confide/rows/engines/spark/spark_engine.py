@@ -1,7 +1,8 @@
 """Spark: the engine for Parquet tables that outgrow one machine.
 
 Rows are bounded and summed where they lie; (tag, cell, count, sums) alone reach this process, which
-draws the noise.  Rows of models and of jobs reach it as well: it is trusted with them.
+draws the noise.  What needs rows of its own is refused before a charge: contacts, models in rounds,
+jobs; so is a source of which somebody withdrew consent.
 
 Spark hands rows on in no order, so rows of a person are numbered in the keyed order instead of
 streamed, and what each person kept is counted (:mod:`confide.rows.cells.bounding`).
@@ -13,22 +14,18 @@ without random numbers, so that a task that is run again gives the same integers
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
-from confide.privacy.unit import Entity
-from confide.rows.cells.identity import WITHDRAWN, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
-from confide.rows.records import RecordRows
 from confide.rows.relational.compiler import Alone
-from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums
 from confide.rows.relational.shapes import compiler_of
 from confide.rows.relational.sql import one_pass
@@ -41,14 +38,9 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bound:
-    """A release, bound to names and types: its statements, and what has rows of its own."""
-
-    statements: tuple[tuple[Statement, Any], ...]
-    alone: Mapping[Asked, Any]
+_Bound: TypeAlias = tuple[tuple[Statement, Any], ...]
+"""The statements of a release, bound to names and types."""
+_FILES = "Write `kind: parquet`: DuckDB reads the same files."
 
 
 class SparkEngine:
@@ -100,20 +92,11 @@ class SparkEngine:
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        ready = self._ready(aggregates, dataset=dataset)
         exact: dict[int, Exact] = {}
-        for statement, bound in ready.statements:
+        for statement, bound in self._ready(aggregates, dataset=dataset):
             rows = guarded(self._rows.rows(bound), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
-        alone: dict[Asked, Exact] = {}  # asked twice, read once
-        for position, aggregate in enumerate(aggregates):
-            compiler = compiler_of(aggregate)
-            if isinstance(compiler, Alone):
-                if aggregate not in alone:
-                    columns = self._rows.arrays(ready.alone[aggregate])
-                    alone[aggregate] = compiler.answer(aggregate, columns, dataset)
-                exact[position] = alone[aggregate]
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def person_sums(
@@ -129,26 +112,21 @@ class SparkEngine:
         """
         raise UnsupportedError("Spark keeps no sums by person.", hint="Read the files in DuckDB.")
 
-    def check_records(self, records: Records, *, dataset: Dataset) -> None:
-        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
-        self._require_same(self._without_more_values(dataset))
-        require_numbers(records, engine="Spark")
-        for query in record_queries(records, dataset=dataset, layout=self._layout):
-            self._rows.bind(query)
-
-    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
-        """Read and bound the rows of a job.
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:  # noqa: ARG002
+        """Refuse the rows of a job, before a charge.
 
         Raises:
-            EngineError: If reading failed; carries the class of the failure and no data.
+            UnsupportedError: Always.
         """
-        self._require_same(self._without_more_values(dataset))
-        return read_records(
-            records,
-            dataset=dataset,
-            layout=self._layout,
-            arrays=lambda query: self._rows.arrays(self._rows.bind(query)),
-        )
+        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
+
+    def records(self, records: Records, *, dataset: Dataset) -> NoReturn:  # noqa: ARG002
+        """Refuse: :meth:`check_records` does, before a charge.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
 
     def identity(self, person_id: str) -> tuple[int, int] | None:
         """Return the keyed hash of a person id as it is written; None if it cannot be one."""
@@ -182,12 +160,8 @@ class SparkEngine:
         steps = [
             f"{statement.table}: rows of a person numbered in the keyed order, "
             f"{len(statement.answers)} sum(s) in one pass"
-            for statement, _ in self._ready(aggregates, dataset=dataset).statements
+            for statement, _ in self._ready(aggregates, dataset=dataset)
         ]
-        for each in aggregates:
-            compiler = compiler_of(each)
-            if isinstance(compiler, Alone):
-                steps.append(f"{each.relation.table}: {compiler.way}")
         return ("Reads the source by Spark.", *steps, *self._layout.remarks_on_ids(dataset))
 
     def close(self) -> None:
@@ -204,17 +178,14 @@ class SparkEngine:
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
         self._require_same(dataset)
         asked = tuple(aggregates)
+        if any(isinstance(compiler_of(each), Alone) for each in asked):
+            raise UnsupportedError("Spark reads no contacts and no models in rounds.", hint=_FILES)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = one_pass(
                 asked, dataset=dataset, layout=self._layout, streams=False, stores=False
             )
-            statements = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
-            alone = {}
-            for each in dict.fromkeys(asked):
-                compiler = compiler_of(each)
-                if isinstance(compiler, Alone):
-                    alone[each] = self._rows.bind(compiler.query(each, dataset, self._layout))
-            self._last = {asked: _Bound(statements=statements, alone=alone)}
+            bound = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
+            self._last = {asked: bound}
         return self._last[asked]
 
     def _require_same(self, dataset: Dataset) -> None:
@@ -226,10 +197,6 @@ class SparkEngine:
             raise ContractError(
                 "The engine was opened for another data set.", hint="Open it for this one."
             )
-
-    def _without_more_values(self, dataset: Dataset) -> Dataset:
-        """Return a data set without the per-patient values that follow ours."""
-        return replace(dataset, per_patient=dataset.per_patient[: len(self._dataset.per_patient)])
 
 
 def open_spark(
@@ -251,22 +218,20 @@ def open_spark(
         hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
         threads: Threads of this machine where no cluster is named; all by default.
         memory_limit: Of the driver, such as "4GB".
-        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent: none
-            of their rows is read.
+        withdrawn: Keyed hashes of persons who withdrew consent: refused where there are any.
 
     Raises:
         ContractError: If Spark is absent, or the source is missing or cannot be opened.
+        UnsupportedError: If anybody withdrew consent.
     """
-    keys: dict[str, int | bytes] = {**coefficients(hash_key)}
-    if withdrawn and dataset.unit.entity is not Entity.HOSPITAL:
-        keys |= identity_parameters(hash_key, of=dataset.unit.entity)
+    if withdrawn:
+        raise UnsupportedError("Spark leaves nobody out who withdrew consent.", hint=_FILES)
     if any(table.query for table in dataset.tables):
         raise ContractError("Only a table of a DuckDB file can be a query.")
     root = existing(source, base=base)
     found = found_files(source, root=root, dataset=dataset)
     state = SourceState.of(opened_files(found))
-    rows = SparkRows(new_session(threads=threads, memory_limit=memory_limit), parameters=keys)
-    if withdrawn:
-        rows.lend(WITHDRAWN, texts=withdrawn, column="digest")
-    layout = spark_layout(found, dataset=dataset, on=rows, withdrawn=bool(withdrawn))
+    session = new_session(threads=threads, memory_limit=memory_limit)
+    rows = SparkRows(session, parameters=coefficients(hash_key))
+    layout = spark_layout(found, dataset=dataset, on=rows)
     return SparkEngine(rows, dataset=dataset, layout=layout, state=state, hash_key=hash_key)

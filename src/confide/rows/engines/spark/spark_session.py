@@ -160,11 +160,6 @@ class SparkRows:
         columns = [column.to_pylist() for column in self.table(bound).columns]
         return list(zip(*columns, strict=True))
 
-    def arrays(self, bound: Any) -> Mapping[str, Any]:
-        """Return the columns of a bound query; raises as :meth:`table`."""
-        table = self.table(bound)
-        return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
-
     def read(self, name: str, files: Sequence[Path]) -> list[tuple[str, str]]:
         """Let queries read Parquet files under a name; return their columns and types.
 
@@ -184,17 +179,6 @@ class SparkRows:
                 hint="Write them again; timestamps in microseconds.",
             )
         return columns
-
-    def lend(self, name: str, *, texts: Sequence[str], column: str) -> None:
-        """Let queries read texts as a table of one column; raises as :meth:`table`."""
-        from pyspark.sql.types import StringType, StructField, StructType
-
-        schema = StructType([StructField(column, StringType())])
-        with without_messages() as failed:
-            rows = self._spark.createDataFrame([(text,) for text in texts], schema)
-            rows.createOrReplaceTempView(name)
-        if failed:
-            raise EngineError(failed[0])
 
     def close(self) -> None:
         """Forget the views of this session; the driver stays for the next one."""
