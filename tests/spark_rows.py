@@ -40,7 +40,7 @@ def stored(frames, folder=None) -> Path:
 
 
 @contextlib.contextmanager
-def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
+def opened(frames, *, of, threads=2, folder=None):
     """Open tables in Spark."""
     os.environ.update(QUICK)
     engine = open_spark(
@@ -50,7 +50,6 @@ def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
         hash_key=KEY,
         threads=threads,
         memory_limit="1GB",
-        withdrawn=withdrawn,
     )
     with engine:
         yield engine

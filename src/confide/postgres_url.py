@@ -25,7 +25,8 @@ def require_public_url(url: str, *, where: str) -> None:
     """
     try:
         parts = urlsplit(url)
-        host, secret = parts.netloc, parts.password is not None
+        # to the server's library a # is a sign as any other: what is after it may be a password
+        host, secret = parts.netloc, parts.password is not None or "#" in url
         words = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
     except ValueError:
         parts, host, secret, words = urlsplit(""), "", False, set()

@@ -53,7 +53,7 @@ KEYS = "confide_keys"
 """Our view of one row: a column a parameter."""
 _WS = r"[\t\n\x0B\f\r ]"
 _SPACE = r"[\t\n\f\r ]"
-_DIGITS = "[0-9]+(?:_[0-9]+)*"
+_DIGITS = "[0-9]++(?:_[0-9]++)*+"  # what may be given back is a frame of the stack each time
 _NUMBER = (
     rf"\A{_WS}*[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?{_WS}*\z"
 )
@@ -67,9 +67,11 @@ _MOMENT = (
     rf"(?:{_SPACE}*{_OFFSET}|{_SPACE}*Z|{_SPACE}+[A-Za-z][A-Za-z0-9_/+-]*)?)?{_SPACE}*\z"
 )
 _NUMBER_AND_UNIT = (
-    rf"(?d)\A{_SPACE}*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    rf"{_SPACE}*(.*?){_SPACE}*\z"
+    r"(?d)\A([+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)"
+    rf"{_SPACE}*+(.*+)\z"
 )
+"""Of a trimmed text; what gives nothing back looks at each sign once, however long the text is."""
+_TRIMMED = "\t\n\f\r "
 _BARE = r"^(-?)0\."
 _DAY = 86_400
 LONGEST_NUMBER = 18
@@ -250,8 +252,9 @@ class ConfideSparkGenerator(SparkGenerator):
         return f"({self.part(node)} RLIKE {text_literal(java_pattern(node.args['pattern']))})"
 
     def _number_and_unit(self, node: NumberAndUnit) -> str:
+        text = f"TRIM(BOTH {text_literal(_TRIMMED)} FROM {self.part(node)})"
         pattern = text_literal(_NUMBER_AND_UNIT)
-        return f"REGEXP_EXTRACT({self.part(node)}, {pattern}, {int(node.args['group'])})"
+        return f"REGEXP_EXTRACT({text}, {pattern}, {int(node.args['group'])})"
 
     def _date(self, node: Date) -> str:
         return f"CAST({self.part(node)} AS DATE)"

@@ -10,12 +10,12 @@ process is trusted with them, as it is with DuckDB's.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlglot import exp
 
-from confide.errors import ContractError
+from confide.errors import ContractError, EngineError
 from confide.rows.cells.identity import identities_of, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
@@ -53,9 +53,11 @@ class PostgresEngine(AskedInSql):
         session: DatabaseSession,
         parameters: Mapping[str, Parameter],
         close: contextlib.ExitStack,
+        catalogue: Callable[[], Layout],
     ) -> None:
         super().__init__(dataset=dataset, layout=layout)
         self._session = session
+        self._catalogue = catalogue
         self._parameters, self._close = dict(parameters), close
         self._duckdb: Session | None = None
 
@@ -65,8 +67,8 @@ class PostgresEngine(AskedInSql):
         return SourceState()
 
     def sound(self) -> bool:
-        """Return whether the server still answers."""
-        return self._session.sound()
+        """Return whether the server still answers, and its tables are those that were opened."""
+        return self._session.sound() and self._unchanged()
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the database, reading no rows.
@@ -88,7 +90,7 @@ class PostgresEngine(AskedInSql):
         """
         compiled = WrittenPass.of(self._compiled(aggregates, dataset=dataset), on=self._session)
         alone = self._alone(aggregates, dataset=dataset)
-        with self._session.snapshot():
+        with self.snapshot():
             return self._exact(
                 compiled.exact(self._session),
                 asked=aggregates,
@@ -105,7 +107,7 @@ class PostgresEngine(AskedInSql):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         compiled = self._compiled(aggregates, dataset=dataset, summed=Summed.PERSONS)
-        with self._session.snapshot():
+        with self.snapshot():
             return stored_sums(
                 compiled,
                 asked=len(aggregates),
@@ -129,7 +131,7 @@ class PostgresEngine(AskedInSql):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         self._require_same(without_more_values(dataset, ours=self._dataset))
-        with self._session.snapshot():
+        with self.snapshot():
             return read_records(
                 records, dataset=dataset, layout=self._layout, arrays=self._session.arrays
             )
@@ -167,8 +169,15 @@ class PostgresEngine(AskedInSql):
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """See one state of the database, for the steward alone; raises as :meth:`run`."""
+        """See one state of the database, whose tables are those that were opened.
+
+        Raises:
+            EngineError: If one of them was replaced, or has other columns or policies by now.
+        """
         with self._session.snapshot():
+            self._session.hold(located.relation for located in self._layout.tables.values())
+            if not self._unchanged():
+                raise EngineError("tables of the source changed")
             yield
 
     def copy_rows(self, query: str, to: Path) -> None:
@@ -194,6 +203,12 @@ class PostgresEngine(AskedInSql):
                     "The source cannot answer the plan.",
                     hint="Compare the types of its columns with dataset.yaml.",
                 )
+
+    def _unchanged(self) -> bool:
+        now: Layout | None = None
+        with dropping_server_messages():
+            now = self._catalogue()
+        return now == self._layout
 
     def _beside(self) -> Session:
         """Return a session of an empty DuckDB in this process, which is closed with the engine."""
@@ -240,14 +255,18 @@ def open_postgres(
         undo.callback(connection.close)
         session = DatabaseSession(connection, parameters=parameters)
         layout: Layout | None = None
-        with dropping_server_messages() as failed:
-            layout = database_layout(
+
+        def catalogue() -> Layout:
+            return database_layout(
                 connection,
                 dataset=dataset,
                 schema=source.schema,
                 fold_case=omop,
                 withdrawn=bool(withdrawn),
             )
+
+        with dropping_server_messages() as failed:
+            layout = catalogue()
         if layout is None:
             raise ContractError(
                 f"The catalogue of the source's PostgreSQL cannot be read ({failed[0]}).",
@@ -264,4 +283,5 @@ def open_postgres(
         session=session,
         parameters=parameters,
         close=closing,
+        catalogue=catalogue,
     )

@@ -35,8 +35,11 @@ _TYPES: Mapping[str, str] = {
 
 _TABLES = """
 SELECT c.oid, n.nspname::text, c.relname::text,
-       CASE WHEN EXISTS (SELECT FROM pg_partition_tree(c.oid) AS p
-                         JOIN pg_class AS k ON k.oid = p.relid WHERE k.relkind = 'f')
+       CASE WHEN EXISTS (WITH RECURSIVE part (oid) AS (SELECT c.oid UNION
+                             SELECT i.inhrelid FROM pg_inherits AS i, part
+                             WHERE i.inhparent = part.oid)
+                         SELECT FROM part JOIN pg_class AS k ON k.oid = part.oid
+                         WHERE k.relkind = 'f')
             THEN 'f' ELSE c.relkind::text END,
        has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
        row_security_active(c.oid)
@@ -165,7 +168,9 @@ def _type_name(
     if kind == "e":
         return f"ENUM({labels})"
     if not of_server or kind != "b":
-        return name
+        return (
+            f"type {name!r} of the database"  # whatever its name: TEXT may be a domain of numbers
+        )
     if name != "numeric":
         return _TYPES.get(name, name)
     if modifier < 0:

@@ -7,7 +7,7 @@ and sees one state of the database.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from sqlglot import exp
 from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
 from confide.regular_file import writing
 from confide.rows.cells.identity import WITHDRAWN
+from confide.rows.cells.operations import written
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.dialects.postgres import PARAMETERS, ConfidePostgres
 
@@ -39,6 +40,8 @@ SETTINGS: Mapping[str, str] = {
     "statement_timeout": "0",
     "lock_timeout": "120s",
     "idle_in_transaction_session_timeout": "0",
+    "idle_session_timeout": "0",
+    "transaction_timeout": "0",
     "max_parallel_workers_per_gather": "0",  # rows come in the order they were sorted in
     "synchronize_seqscans": "off",
     "jit": "off",
@@ -48,7 +51,10 @@ SETTINGS: Mapping[str, str] = {
     "tcp_keepalives_count": "6",
 }
 """Of every session, whatever a role or a database sets."""
+_SINCE = {"transaction_timeout": 17}
+"""Versions of the server that have a setting, if not all."""
 
+_SET = "SELECT pg_catalog.set_config($1, $2, false)"  # the first of them says where names are found
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _UNKNOWN_NAMES = "42"
 """Class of SQLSTATE of names and types, which may be told before a charge."""
@@ -106,7 +112,8 @@ def _settle(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
             hint="Restore it into a database of encoding UTF8.",
         )
     for name, value in SETTINGS.items():
-        connection.execute("SELECT set_config($1, $2, false)", [name, value])
+        if version >= _SINCE.get(name, OLDEST_SERVER):
+            connection.execute(_SET, [name, value])
 
 
 class DatabaseSession(Session):
@@ -188,6 +195,12 @@ class DatabaseSession(Session):
         finally:
             with dropping_server_messages():
                 self._connection.rollback()
+
+    def hold(self, tables: Iterable[exp.Expr]) -> None:
+        """Keep tables as they are declared until the transaction ends; raises as ``fetch``."""
+        names = ", ".join(written(each, dialect=ConfidePostgres) for each in tables)
+        if names:
+            self.fetch_nothing(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
 
     def fetch_nothing(self, sql: str) -> None:
         """Run a statement without rows; raises as :meth:`fetch`."""

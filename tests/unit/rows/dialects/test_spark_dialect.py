@@ -90,6 +90,7 @@ DAYS = [
 @needs_spark()
 def test_a_number_in_text_is_the_same_double_in_every_engine():
     cells = [*NUMBER_TEXTS, *ODD_NUMBERS, *texts("0123456789.eE+-_ nif", seed=1)]
+    cells += ["0" + "_0_00" * 20_000, "0" + "_0_00" * 20_000 + "_"]
     same_in_both(pa.array(cells), operation(DoubleOf, A, physical=Physical.TEXT))
 
 
@@ -140,6 +141,7 @@ def test_numbers_and_units_of_one_cell_are_cut_alike_in_every_engine():
         ".",
     ]
     cells += texts("0123.eE+- mg/\n\t", seed=4)
+    cells += ["1" + " " * 9_000 + "x" + " " * 9_000 + end for end in ("", "y", "\ny")]
     same_in_both(
         pa.array(cells), *(operation(NumberAndUnit, A, group=group) for group in (1, 2)),
         operation(Matches, A, pattern=r"-?[0-9]*(\.0*)?"),

@@ -44,7 +44,6 @@ def problem(folder, column, **types):
         {"v": (((folder / "v.parquet"),),)},
         dataset=declared.dataset,
         on=Types(**types),
-        withdrawn=False,
     )
     return layout.problem(declared.dataset.tables[0], dataset=declared.dataset)
 

@@ -17,7 +17,8 @@ pytestmark = needs_spark()
 CANARY, NUMBER = "zq7canary", 7_770_123
 PAGE = DOCS / "tutorials" / "spark.md"
 SCRIPT = r"""
-import contextlib, io, json, pathlib, sys, traceback
+import contextlib, io, json, pathlib, stat, sys, traceback
+from pyspark import SparkContext
 import confide
 from confide.cli import app
 from confide.errors import ReleaseFailedError
@@ -44,6 +45,11 @@ def command(*words):
 
 for line in sys.argv[2:]:
     command(*line.split()[1:])
+context = SparkContext._active_spark_context
+found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
+folders = [pathlib.Path(str(each)) for each in found]
+modes = [oct(stat.S_IMODE(each.parent.stat().st_mode)) for each in folders]
+print("shuffled in", modes, any(path.is_file() for each in folders for path in each.rglob("*")))
 told = io.StringIO()
 with contextlib.redirect_stdout(told):
     for plan in plans:
@@ -141,6 +147,11 @@ def test_a_failure_inside_spark_is_burned_and_says_nothing_of_a_cell(ran):
     assert CANARY not in failed
     assert "CAST_INVALID_INPUT" not in told
     assert "'burned'" in failed, failed
+
+
+def test_what_spark_shuffles_on_this_machine_is_read_by_no_other_account(ran):
+    told, _, _ = ran
+    assert "shuffled in ['0o700'] True" in told
 
 
 def test_no_key_stands_in_a_plan_or_in_the_log_of_events(ran):

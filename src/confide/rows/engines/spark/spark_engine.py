@@ -1,7 +1,8 @@
 """Spark: the engine for Parquet tables that outgrow one machine.
 
 Rows are bounded and summed where they lie; (tag, cell, count, sums) alone reach this process, which
-draws the noise.  Rows of models and of jobs reach it as well: it is trusted with them.
+draws the noise.  What needs rows of its own is refused before a charge: contacts, models in rounds,
+jobs; so is a source of which somebody withdrew consent.
 
 Spark hands rows on in no order, so rows of a person are numbered in the keyed order instead of
 streamed, and what each person kept is counted (:mod:`confide.rows.cells.bounding`).
@@ -12,24 +13,18 @@ without random numbers, so that a task that is run again gives the same integers
 *Utility:* a sort and a shuffle of the rows of a question for each statement; see the benchmarks.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
-from confide.privacy.unit import Entity
-from confide.rows.cells.identity import WITHDRAWN, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
-from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
-from confide.rows.records import RecordRows
-from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums
 from confide.rows.relational.sql import one_pass
 from confide.rows.relational.statement import Statement, guarded, vector
@@ -41,14 +36,9 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bound:
-    """A release, bound to names and types: its statements, and what has rows of its own."""
-
-    statements: tuple[tuple[Statement, Any], ...]
-    alone: Mapping[Asked, Any]
+_Bound: TypeAlias = tuple[tuple[Statement, Any], ...]
+"""The statements of a release, bound to names and types."""
+_FILES = "Write `kind: parquet`: DuckDB reads the same files."
 
 
 class SparkEngine(AskedInSql):
@@ -98,18 +88,12 @@ class SparkEngine(AskedInSql):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        ready = self._ready(aggregates, dataset=dataset)
         exact: dict[int, Exact] = {}
-        for statement, bound in ready.statements:
+        for statement, bound in self._ready(aggregates, dataset=dataset):
             rows = guarded(self._rows.rows(bound), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
-        return self._exact(
-            exact,
-            asked=aggregates,
-            dataset=dataset,
-            columns=lambda each: self._rows.arrays(ready.alone[each]),
-        )
+        return ExactAggregates([exact[position] for position in range(len(aggregates))])
 
     def person_sums(
         self,
@@ -124,26 +108,21 @@ class SparkEngine(AskedInSql):
         """
         raise UnsupportedError("Spark keeps no sums by person.", hint="Read the files in DuckDB.")
 
-    def check_records(self, records: Records, *, dataset: Dataset) -> None:
-        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
-        self._require_same(without_more_values(dataset, ours=self._dataset))
-        require_numbers(records, engine="Spark")
-        for query in record_queries(records, dataset=dataset, layout=self._layout):
-            self._rows.bind(query)
-
-    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
-        """Read and bound the rows of a job.
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:  # noqa: ARG002
+        """Refuse the rows of a job, before a charge.
 
         Raises:
-            EngineError: If reading failed; carries the class of the failure and no data.
+            UnsupportedError: Always.
         """
-        self._require_same(without_more_values(dataset, ours=self._dataset))
-        return read_records(
-            records,
-            dataset=dataset,
-            layout=self._layout,
-            arrays=lambda query: self._rows.arrays(self._rows.bind(query)),
-        )
+        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
+
+    def records(self, records: Records, *, dataset: Dataset) -> NoReturn:  # noqa: ARG002
+        """Refuse: :meth:`check_records` does, before a charge.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
 
     def identities(
         self, person_ids: Sequence[str], *, as_texts: bool = False
@@ -161,7 +140,7 @@ class SparkEngine(AskedInSql):
         Raises:
             ContractError: If the source lacks what they name.
         """
-        statements = [each for each, _ in self._ready(aggregates, dataset=dataset).statements]
+        statements = [each for each, _ in self._ready(aggregates, dataset=dataset)]
         return self._told(
             statements, asked=aggregates, dataset=dataset, begins="Reads the source by Spark."
         )
@@ -174,14 +153,14 @@ class SparkEngine(AskedInSql):
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
         self._require_same(dataset)
         asked = tuple(aggregates)
+        if self._alone(asked, dataset=dataset):
+            raise UnsupportedError("Spark reads no contacts and no models in rounds.", hint=_FILES)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = one_pass(
                 asked, dataset=dataset, layout=self._layout, streams=False, stores=False
             )
-            statements = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
-            queries = self._alone(asked, dataset=dataset)
-            alone = {each: self._rows.bind(query) for each, query in queries.items()}
-            self._last = {asked: _Bound(statements=statements, alone=alone)}
+            bound = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
+            self._last = {asked: bound}
         return self._last[asked]
 
 
@@ -204,22 +183,20 @@ def open_spark(
         hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
         threads: Threads of this machine where no cluster is named; all by default.
         memory_limit: Of the driver, such as "4GB".
-        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent: none
-            of their rows is read.
+        withdrawn: Keyed hashes of persons who withdrew consent: refused where there are any.
 
     Raises:
         ContractError: If Spark is absent, or the source is missing or cannot be opened.
+        UnsupportedError: If anybody withdrew consent.
     """
-    keys: dict[str, int | bytes] = {**coefficients(hash_key)}
-    if withdrawn and dataset.unit.entity is not Entity.HOSPITAL:
-        keys |= identity_parameters(hash_key, of=dataset.unit.entity)
+    if withdrawn:
+        raise UnsupportedError("Spark leaves nobody out who withdrew consent.", hint=_FILES)
     if any(table.query for table in dataset.tables):
         raise ContractError("Only a table of a DuckDB file can be a query.")
     root = existing(source, base=base)
     found = found_files(source, root=root, dataset=dataset)
     state = SourceState.of(opened_files(found))
-    rows = SparkRows(new_session(threads=threads, memory_limit=memory_limit), parameters=keys)
-    if withdrawn:
-        rows.lend(WITHDRAWN, texts=withdrawn, column="digest")
-    layout = spark_layout(found, dataset=dataset, on=rows, withdrawn=bool(withdrawn))
+    session = new_session(threads=threads, memory_limit=memory_limit)
+    rows = SparkRows(session, parameters=coefficients(hash_key))
+    layout = spark_layout(found, dataset=dataset, on=rows)
     return SparkEngine(rows, dataset=dataset, layout=layout, state=state, hash_key=hash_key)

@@ -5,15 +5,16 @@ own, so that settings and views of others are not its own.  A question is a few 
 common table expression is a view, so that what several statements share is read and bound once.
 
 *Privacy:* messages of Spark print cells, and so do its logs: the driver's are off, and so is the
-logger of PySpark that prints them whatever the level.  Keys are a view of one row, and no literal
+logger of PySpark that prints them whatever the level.  What a driver on this machine shuffles and
+spills lies in a folder of this account alone.  Keys are a view of one row, and no literal
 of a query: a plan, which is printed and kept, holds none.  What is interrupted is cancelled.
 """
 
 import contextlib
+import hashlib
 import logging
 import os
 import signal
-import tempfile
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from confide.errors import ConfideError, ContractError, EngineError, MissingExtr
 from confide.regular_file import create_text
 from confide.rows.cells.operations import written
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
+from confide.rows.engines.spill import SpillFolder
 
 MASTER = "CONFIDE_SPARK_MASTER"
 """Environment variable: where the driver finds its cluster; all cores of this machine if unset."""
@@ -37,6 +39,8 @@ rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 """
 _JAVA = 17
+_LOCAL = "SPARK_LOCAL_DIRS"
+_SPILLED: list[SpillFolder] = []
 _PATIENCE = 10.0
 """Seconds in which a query that was cancelled ends."""
 
@@ -104,9 +108,14 @@ class SparkRows:
         query = query.copy()
         front = query.args.pop("with_", None)
         bound = None
+        known: dict[str, str] = {}
         with without_messages() as failed:
             for part in [] if front is None else front.expressions:
-                self._define(part.alias, written(part.this, dialect=ConfideSpark))
+                text = written(part.this, dialect=ConfideSpark)
+                read = sorted({table.name for table in part.this.find_all(exp.Table)})
+                of = [f"{name} {known[name]}" for name in read if name in known]
+                known[part.alias] = hashlib.sha256("\0".join([text, *of]).encode()).hexdigest()
+                self._define(part.alias, text, of=known[part.alias])
             bound = self._spark.sql(written(query, dialect=ConfideSpark))
             bound.schema  # noqa: B018 — binds
         if failed:
@@ -151,11 +160,6 @@ class SparkRows:
         columns = [column.to_pylist() for column in self.table(bound).columns]
         return list(zip(*columns, strict=True))
 
-    def arrays(self, bound: Any) -> Mapping[str, Any]:
-        """Return the columns of a bound query; raises as :meth:`table`."""
-        table = self.table(bound)
-        return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
-
     def read(self, name: str, files: Sequence[Path]) -> list[tuple[str, str]]:
         """Let queries read Parquet files under a name; return their columns and types.
 
@@ -176,15 +180,6 @@ class SparkRows:
             )
         return columns
 
-    def lend(self, name: str, *, texts: Sequence[str], column: str) -> None:
-        """Let queries read texts as a table of one column."""
-        from pyspark.sql.types import StringType, StructField, StructType
-
-        schema = StructType([StructField(column, StringType())])
-        self._spark.createDataFrame([(text,) for text in texts], schema).createOrReplaceTempView(
-            name
-        )
-
     def close(self) -> None:
         """Forget the views of this session; the driver stays for the next one."""
         with without_messages():
@@ -192,10 +187,15 @@ class SparkRows:
                 self._spark.catalog.dropTempView(name)
         self._views.clear()
 
-    def _define(self, name: str, text: str) -> None:
-        if self._views.get(name) != text:
+    def _define(self, name: str, text: str, *, of: str) -> None:
+        """Make a view, unless it stands for the same text over the same views (``of``) already.
+
+        A view keeps what it was made of: one of the same text reads the views of before, though
+        these were made anew.
+        """
+        if self._views.get(name) != of:
             self._spark.sql(text).createOrReplaceTempView(name)
-            self._views[name] = text
+            self._views[name] = of
 
     def _lend_keys(self, parameters: Mapping[str, int | bytes]) -> None:
         from pyspark.sql.types import BinaryType, LongType, StructField, StructType
@@ -277,7 +277,8 @@ def what_is_lacking() -> str:
 def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     from pyspark.sql import SparkSession as Builder
 
-    quiet = _quiet_logs()
+    spilled = _spill_folder()
+    quiet = _quiet_logs(spilled)
     java = (
         f"-Dlog4j2.configurationFile={quiet.as_uri()} -Dlog4j.configurationFile={quiet.as_uri()} "
         "-Dlog4j2.StatusLogger.level=OFF"
@@ -285,10 +286,12 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     settings = {**DRIVER, "spark.driver.extraJavaOptions": java}
     master = os.environ.get(MASTER, "") or f"local[{threads or '*'}]"
     builder = Builder.builder.master(master)
-    if master.startswith("local"):
+    local = master.startswith("local")
+    if local:
         settings |= {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": str(spilled),
             "spark.sql.shuffle.partitions": str(max(2, threads or os.cpu_count() or 2)),
         }
     if memory_limit:
@@ -296,7 +299,7 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = None
-    with without_messages() as failed, _signals_kept():
+    with without_messages() as failed, _signals_kept(), _no_other_folder(local=local):
         spark = builder.getOrCreate()
     if failed or spark is None:
         raise ContractError(
@@ -307,9 +310,30 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     return spark
 
 
-def _quiet_logs() -> Path:
+def _spill_folder() -> Path:
+    """Return where the driver shuffles rows and spills them, for the rest of the process.
+
+    Spark's own folders may be read by every account of the machine, and a killed process leaves
+    them behind.
+    """
+    parent = Path(os.environ.get(_LOCAL, "").partition(",")[0])
+    _SPILLED.append(SpillFolder(parent if parent.is_absolute() and parent.is_dir() else None))
+    return _SPILLED[-1].path
+
+
+@contextlib.contextmanager
+def _no_other_folder(*, local: bool) -> Iterator[None]:
+    """Start a driver of this machine that is told of no other folder by the environment."""
+    before = os.environ.pop(_LOCAL, None) if local else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[_LOCAL] = before
+
+
+def _quiet_logs(folder: Path) -> Path:
     """Return a configuration of the driver's logs: there are none."""
-    folder = Path(tempfile.mkdtemp(prefix="confide-spark-"))
     path = folder / "log4j2.properties"
     create_text(path, _QUIET)
     return path
