@@ -14,7 +14,11 @@ from pyarrow import csv
 import confide as product
 from command_line import confide
 from confide.jobs.kinds import read_spec
-from confide.jobs.synthesis.finding.charged_bins import edges_of_one_width, edges_read, quantile_edges
+from confide.jobs.synthesis.finding.charged_bins import (
+    edges_of_one_width,
+    edges_read,
+    quantile_edges,
+)
 from confide.plans.canonical import encode
 from confide.release.verify.verify_job import answer_in
 from confide.service.synthesis.combining import synthetic_in

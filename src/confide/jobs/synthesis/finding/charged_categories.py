@@ -104,6 +104,24 @@ def read_among(of: Expression, texts: tuple[str, ...]) -> Expression:
     return OrMissing(of=TextAmong(of=text_read(of), texts=texts))
 
 
+def patients_of_texts(texts: Sequence[str | None], patients: Ints) -> dict[str, int]:
+    """Return how many distinct patients have each text that is there, by its letters; secret.
+
+    Args:
+        texts: Of rows; None where it is missing.
+        patients: Whose; shape (rows,).
+
+    Example:
+        >>> patients_of_texts(["gout", "flu", "gout", None], np.array([7, 7, 7, 8]))
+        {'flu': 1, 'gout': 1}
+    """
+    pairs = {(text, who) for text, who in zip(texts, patients.tolist(), strict=True) if text}
+    counts = dict.fromkeys(sorted({text for text, _ in pairs}), 0)
+    for text, _ in pairs:
+        counts[text] += 1
+    return counts
+
+
 def found_categories(
     texts: Sequence[str | None],
     patients: Ints,
@@ -121,10 +139,7 @@ def found_categories(
         most: Most of them that are returned.
         entropy: Source of the coins.
     """
-    pairs = {(text, who) for text, who in zip(texts, patients.tolist(), strict=True) if text}
-    counts: dict[str, int] = dict.fromkeys(sorted({text for text, _ in pairs}), 0)
-    for text, _ in pairs:
-        counts[text] += 1
+    counts = patients_of_texts(texts, patients)
     names, exact = list(counts), np.array(list(counts.values()), dtype=np.int64)
     chosen = selection.select(exact, entropy=entropy)
     told = [
