@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from pyarrow import csv
 
 import confide as product
+from category_search import of_texts, selecting
 from command_line import confide
 from confide.jobs.synthesis.examining.own_rows import read_own_rows
 from confide.plans.canonical import encode
@@ -222,6 +224,36 @@ def test_categories_that_cannot_be_found_are_refused_before_the_charge(tmp_path,
     refused = confide("synth", "plan", file)
     assert refused.code == 7, refused.out
     assert told in refused.err
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "substitute"])
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_selection_is_charged_for_the_texts_of_one_patient_and_two_columns_share_it(
+    adjacency, most
+):
+    of, spec = of_texts(adjacency=adjacency), selecting(most=most)
+    event = spec.events(of)[0]
+    assert event.event.epsilon() == event.noise.epsilon
+    assert (event.l1, event.event.delta) == (
+        most * (2 if adjacency == "substitute" else 1),
+        spec.categories_delta,
+    )
+    assert event.event.rho() <= spec.categories_share * spec.rho
+    one, two = (spec.selection(of.adjacency), _twice(spec).selection(of.adjacency))
+    assert two.delta == one.delta / 2
+    assert float(one.epsilon / two.epsilon) == pytest.approx(2**0.5, rel=1e-4)
+    assert sum(e.event.delta for e in _twice(spec).events(of)) == spec.categories_delta
+
+
+def _twice(spec):
+    """A job that finds the categories of a second column."""
+    reads = spec.reads
+    return replace(
+        spec,
+        columns=("diagnosis", "again"),
+        reads=replace(reads, reads=(reads.reads[0],) * 2, texts=reads.texts * 2),
+        categories=(*spec.categories, replace(spec.categories[0], column="again")),
+    )
 
 
 def test_a_job_of_declared_categories_is_written_as_it_was():
