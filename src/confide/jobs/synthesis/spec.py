@@ -49,7 +49,7 @@ from confide.jobs.synthesis.finding.charged_bins import (
 from confide.jobs.synthesis.finding.charged_categories import ChargedCategories, read_among
 from confide.jobs.synthesis.finding.found_first import require_found_first, require_shares
 from confide.jobs.synthesis.finding.selected_texts import (
-    require_delta,
+    require_kept_delta,
     selection_event,
     text_selection,
 )
@@ -348,7 +348,7 @@ class Synthesis:
         if self.charged:
             found.append(tables(FINDING, self.bins_share, count=len(self.charged)))
         if self.categories:
-            require_delta(self.categories_delta, dataset=dataset)
+            require_kept_delta(self.categories_delta, dataset=dataset)
             selection, many = self.selection(adjacency), len(self.categories)
             found.append(selection_event(selection, columns=many, rows=self.rows, dataset=dataset))
         found.append(tables("one-ways", shares.one_ways, count=len(self.columns)))

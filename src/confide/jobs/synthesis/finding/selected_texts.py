@@ -34,7 +34,7 @@ def text_selection(
     )
 
 
-def require_delta(delta: Fraction, *, dataset: Dataset) -> None:
+def require_kept_delta(delta: Fraction, *, dataset: Dataset) -> None:
     """Refuse a selection where its δ is none, or more than the data set keeps for selections.
 
     Raises:
