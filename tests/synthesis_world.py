@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from confide.jobs.synthesis.charged_bins import ChargedBins
+from confide.jobs.synthesis.finding.charged_bins import ChargedBins
 from confide.jobs.synthesis.measuring import Measuring
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.job import plan_job

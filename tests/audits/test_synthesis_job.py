@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from category_search import moved_after, moved_counts
 from confide.attacks.audit.black_box import Scenario, audit_scenario
 from confide.attacks.audit.goodness_of_fit import p_value_of_counts
 from confide.jobs.synthesis.measured import MEASURED
@@ -103,6 +104,14 @@ def test_what_is_released_differs_from_exact_counts_by_noise_of_the_stated_law(a
         counts = np.array([np.count_nonzero(off == value) for value in values])
         chances = np.array([law.pmf(int(value)) for value in values])
         assert p_value_of_counts(counts.tolist(), (chances / chances.sum()).tolist()) > 1e-4
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.audit
+@pytest.mark.L1
+def test_one_patient_moves_counts_of_texts_and_what_follows_as_far_as_is_stated(most):
+    assert moved_counts(most=most, tries=200) == (most, 1)
+    assert moved_after(most=most, tries=60) == most
 
 
 def passes(found):

@@ -17,6 +17,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -46,7 +47,7 @@ def expression_text(expression: Expression, *, dataset: Dataset, words: Words) -
             return words.named(column)
         case ValueOf(name=name):
             return words.named(name)
-        case BinOf(of=inner):
+        case BinOf(of=inner) | TextAmong(of=inner):
             return expression_text(inner, dataset=dataset, words=words)
         case PartOf(of=inner, part=part):
             name = expression_text(inner, dataset=dataset, words=words)

@@ -24,6 +24,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, Between, Everything, Predicate
@@ -149,7 +150,7 @@ def _made_of(expression: Expression, *, dataset: Dataset, words: Words) -> Itera
             yield from _days(expression, dataset=dataset, words=words)
         case CaseOf():
             yield _cases(expression, dataset=dataset, words=words)
-        case ColumnOf() | Holds() | QualityOf():
+        case ColumnOf() | TextAmong() | Holds() | QualityOf():
             return
         case _:
             assert_never(expression)

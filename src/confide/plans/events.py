@@ -169,7 +169,8 @@ class JobEvent:
 
     Attributes:
         name: Of what is hidden: "votes", "gradients".
-        noise: The mechanism; of one scale in every use.
+        noise: The mechanism; of one scale in every use.  Of a selection of keys also its δ, which
+            is charged beside what its noise loses.
         l1: Most that one privacy unit moves one use, in the L1 norm.
         l2_squared: The same in the squared L2 norm.
         count: Number of uses; fixed beforehand, and an upper bound of them.
@@ -180,7 +181,7 @@ class JobEvent:
     """
 
     name: str
-    noise: AddedNoise | SetSelection
+    noise: AddedNoise | SetSelection | KeyThreshold
     l1: int
     l2_squared: int
     count: int

@@ -58,8 +58,12 @@ class RecordRows:
         if texts:
             self.__texts["id"] = [str(ids[place]) for place in ordered["patient"]]
         for place in range(texts):
-            column = np.ma.filled(np.ma.asarray(found[f"e{columns + place}"]).astype("O"), None)
-            self.__texts[f"t{place}"] = [None if v is None else str(v) for v in column[order]]
+            column = np.ma.asarray(found[f"e{columns + place}"])
+            lacks = np.ma.getmaskarray(column)[order].tolist()  # filling with None fills with "?"
+            cells = zip(np.ma.getdata(column)[order].tolist(), lacks, strict=True)
+            self.__texts[f"t{place}"] = [
+                None if v is None or missing else str(v) for v, missing in cells
+            ]
         self.__other = other
 
     def reveal_to_job(self) -> Mapping[str, NDArray[np.int64]]:

@@ -143,13 +143,31 @@ class CaseOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextAmong:
+    """The place of a text among texts that are public; one past them where it is another.
+
+    Attributes:
+        of: A declared text; NULL where it is missing.
+        texts: In normal form C, as rows are read; each once.  Those that a charged selection
+            released are public, as declared ones are.
+    """
+
+    of: ColumnOf
+    texts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.texts)) != len(self.texts) or "" in self.texts:
+            raise InvalidParameterError("Expected texts that are not empty, each once.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OrMissing:
     """An expression whose NULL is a value of its own, one past its domain; never NULL.
 
     Labelled domains get a last label, "missing".
     """
 
-    of: "ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf"
+    of: "ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf | TextAmong"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,5 +182,14 @@ class QualityOf:
 
 
 Expression: TypeAlias = (
-    ColumnOf | ValueOf | BinOf | PartOf | DaysOf | CaseOf | Holds | OrMissing | QualityOf
+    ColumnOf
+    | ValueOf
+    | BinOf
+    | PartOf
+    | DaysOf
+    | CaseOf
+    | TextAmong
+    | Holds
+    | OrMissing
+    | QualityOf
 )

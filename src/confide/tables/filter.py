@@ -24,6 +24,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 
@@ -96,7 +97,13 @@ def sources(expression: Expression) -> tuple[ColumnOf | ValueOf, ...]:
             return (expression,)
         case DaysOf(start=start, end=end):
             return (start, end)
-        case BinOf(of=inner) | PartOf(of=inner) | QualityOf(of=inner) | OrMissing(of=inner):
+        case (
+            BinOf(of=inner)
+            | PartOf(of=inner)
+            | TextAmong(of=inner)
+            | QualityOf(of=inner)
+            | OrMissing(of=inner)
+        ):
             return sources(inner)
         case CaseOf(cases=cases):
             return tuple(s for part, _ in cases for e in expressions(part) for s in sources(e))
@@ -115,7 +122,7 @@ def qualities(expression: Expression) -> tuple[QualityOf, ...]:
             return tuple(q for e in expressions(predicate) for q in qualities(e))
         case CaseOf(cases=cases):
             return tuple(q for part, _ in cases for e in expressions(part) for q in qualities(e))
-        case ColumnOf() | ValueOf() | BinOf() | PartOf() | DaysOf() | OrMissing():
+        case ColumnOf() | ValueOf() | BinOf() | PartOf() | DaysOf() | TextAmong() | OrMissing():
             return ()
         case _:
             assert_never(expression)

@@ -45,8 +45,9 @@ class Records:
         folds: Patients are parted by keyed hash into this many folds.
         unit: Whose rows each ``patient`` is: a patient's, or where the job says so a hospital's;
             or the row itself, which is then its own and in no fold.
-        texts: Declared texts of the same rows, for a job that compares them and lets none leave: in
-            the order of the columns ``t0, t1, …``; one may be missing.
+        texts: Declared texts of the same rows, for a job that compares them and lets none leave, or
+            selects those of enough patients: in the order of the columns ``t0, t1, …``; one may be
+            missing.
         other: Texts of a second table that they are compared with.
     """
 

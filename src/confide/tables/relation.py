@@ -35,6 +35,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import Everything, Predicate, expressions, qualities, sources
@@ -44,7 +45,8 @@ from confide.tables.schema import Column, Dataset, Domain, Kind, Table
 EPOCH = dt.date(1970, 1, 1).toordinal()
 MISSING = "missing"
 """Label of an unknown value where it counts."""
-
+OTHER = "other"
+"""Label of every text that is none of those that are public."""
 OVERALL = "overall"
 """Label of all groups together."""
 
@@ -86,6 +88,8 @@ def domain(expression: Expression, *, dataset: Dataset) -> Domain:
             for predicate, _ in cases:
                 _require_declared(predicate, dataset=dataset)
             return Domain(kind=Kind.CATEGORY, lower=0, upper=len(keys) - 1, keys=keys)
+        case TextAmong(of=column, texts=texts):
+            return _among(column_of(column, dataset), texts)
         case Holds(of=predicate):
             _require_declared(predicate, dataset=dataset)
             return Domain(kind=Kind.CATEGORY, lower=0, upper=1, keys=("no", "yes"))
@@ -111,9 +115,21 @@ def _require_dates(*ends: Expression, dataset: Dataset) -> None:
 
 def _or_missing(inner: Domain) -> Domain:
     """Return a domain with one more integer, which stands for NULL."""
-    label = MISSING if MISSING not in inner.keys else f"{MISSING} (no value)"
-    keys = (*inner.keys, label) if inner.keys else ()
+    keys = (*inner.keys, _unlike(inner.keys, MISSING, more="(no value)")) if inner.keys else ()
     return replace(inner, upper=inner.upper + 1, keys=keys)
+
+
+def _unlike(keys: tuple[str, ...], label: str, *, more: str) -> str:
+    """Return a label that is none of the keys, with as much more behind it as that takes."""
+    return label if label not in keys else _unlike(keys, f"{label} {more}", more=more)
+
+
+def _among(column: Column, texts: tuple[str, ...]) -> Domain:
+    """Return places of public texts, and one of all others."""
+    if column.kind is not Kind.TEXT:
+        raise ContractError(f"Column {column.name!r} is no text.", hint="Use the column itself.")
+    labels = (*texts, _unlike(texts, OTHER, more="(any)"))
+    return Domain(kind=Kind.CATEGORY, lower=0, upper=len(texts), keys=labels)
 
 
 def _quality(kind: Kind) -> Domain:

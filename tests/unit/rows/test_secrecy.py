@@ -35,6 +35,13 @@ def test_exact_aggregates_cannot_be(misuse):
         misuse(SECRET)
 
 
+def test_a_text_that_is_missing_is_none_to_a_job_and_no_text():
+    found = {"p": np.array(["b", "a"]), "rk": np.array([1, 1]), "fold": np.array([0, 1])}
+    texts = np.ma.array(np.array(["flu", ""], dtype=object), mask=[False, True])
+    rows = RecordRows(found | {"e0": texts}, columns=0, most=1, texts=1)
+    assert rows.reveal_texts_to_job() == {"id": ["a", "b"], "t0": [None, "flu"]}
+
+
 def test_exact_aggregates_print_as_secret():
     for said in (repr(SECRET), str(SECRET), f"{SECRET}", f"{SECRET!r:>20}", f"{SECRET:>20}"):
         assert "479" not in said

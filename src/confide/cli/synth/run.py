@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MEASURING = {
     "bins": "Finding bins",
+    "categories": "Finding categories",
     "one-ways": "Counting each column",
     "choice": "Choosing pairs",
     "rounds": "Choosing and counting pairs",

@@ -18,37 +18,39 @@ from confide.files.accounting import AmountSection, amount_nano
 from confide.files.dataset import DeclaredDataset, read_dataset
 from confide.files.policy.house_rule import require_no_house_rule
 from confide.files.synth.accept import SynthAccept, read_criteria
+from confide.files.synth.columns_read import (
+    MissingWord,
+    SynthColumn,
+    charged_bins,
+    charged_categories,
+    column_read,
+    selection_delta,
+)
 from confide.files.synth.events import EventSection, ReadEvents, read_events
 from confide.files.synth.trained import job_of_method
-from confide.files.texts import Bound, Counting, Level, Positive, Section, beside, read_section
+from confide.files.texts import Counting, Level, Positive, Section, beside, read_section
 from confide.files.where import canonical, read_where
 from confide.files.yaml_text import read_yaml
 from confide.jobs.synthesis.adaptive import usual_rounds
 from confide.jobs.synthesis.asked import AnySynthesis
-from confide.jobs.synthesis.charged_bins import GRID_CELLS, ChargedBins, edges_between
 from confide.jobs.synthesis.criteria import Criteria
+from confide.jobs.synthesis.finding.charged_categories import text_read
 from confide.jobs.synthesis.rules import Never, NotAfter, innermost, level_ends
 from confide.jobs.synthesis.spec import Synthesis
 from confide.plans.plan import Study
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.tables.bound_contributions import RowBound
-from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing, ValueOf
+from confide.tables.expression import Expression, TextAmong
 from confide.tables.per_patient import PerPatientValue
 from confide.tables.records import Records
-from confide.tables.relation import Relation, domain, resolve
-from confide.tables.schema import Dataset, Kind
+from confide.tables.relation import Relation, domain
+from confide.tables.schema import Dataset
 from confide.tables.source import SourceKind
 
-FEW_LEVELS = 20
-"""A number or date of more levels is put into bins."""
-BINS = 10
-CHARGED = "charged"
 MOST_TABLES = 100
 PERSON = "person"
 """The CDM's table of patients."""
-
-MissingWord = Literal["level", "leave-out"]
 
 
 class AboutSynthesis(Section):
@@ -61,14 +63,6 @@ class AboutSynthesis(Section):
     tier: str = ""
     project: str = ""
     licence: str = ""
-
-
-class SynthColumn(Section):
-    """One column of the synthetic table."""
-
-    of: str = ""
-    bins: Literal["charged"] | Counting | list[Bound] | None = None
-    missing: MissingWord | None = None
 
 
 class SynthSpend(Section):
@@ -105,6 +99,7 @@ class SynthFile(Section):
     rows: Counting
     tables: Counting = 20
     bins_share: Level = Fraction(1, 10)
+    categories_share: Level = Fraction(1, 10)
     spend: SynthSpend
     accept: SynthAccept | None = None
     small_cells: str | dict[str, Any] = "none"
@@ -225,17 +220,14 @@ def _job(
         with concerning(name, kind="Column"):
             section = sections.get(name, SynthColumn())
             missing = section.missing or file.missing
-            reads.append(_read(name, section, missing=missing, table=table, dataset=dataset))
+            reads.append(column_read(name, section, missing=missing, table=table, dataset=dataset))
     names, reads = (*names, *events.reads), [*reads, *events.reads.values()]
     by_name = dict(zip(names, reads, strict=False))
     if len(by_name) < len(names):
         raise ContractError("A column is named twice.")
     dataset = replace(dataset, per_patient=(*dataset.per_patient, *events.values))
-    charged = tuple(
-        ChargedBins(column=name, bins=BINS)
-        for name, section in sections.items()
-        if section.bins == CHARGED
-    )
+    charged, categories = charged_bins(sections), charged_categories(sections)
+    texts = [by_name[each.column] for each in categories]
     return Synthesis(
         reads=Records(
             relation=Relation(
@@ -244,6 +236,7 @@ def _job(
             reads=tuple(reads),
             bounds=RowBound(max_rows=file.per_patient.rows),
             unit=dataset.unit.entity,
+            texts=tuple(text_read(each) for each in texts),
         ),
         columns=names,
         rows=file.rows,
@@ -257,6 +250,11 @@ def _job(
         charged=charged,
         adaptive=usual_rounds(len(names)) if file.method == "aim" else 0,
         bins_share=file.bins_share if charged else Fraction(0),
+        categories=categories,
+        categories_share=file.categories_share if categories else Fraction(0),
+        categories_delta=selection_delta(file.spend.delta, dataset=dataset)
+        if categories
+        else Fraction(0),
         order=tuple(_not_after(each, of=by_name) for each in file.order),
         accept=_accepted(file.accept, of=by_name, dataset=dataset) if file.accept else None,
         **{measure_word(dataset): amount},
@@ -277,41 +275,6 @@ def _accepted(section: SynthAccept, *, of: Mapping[str, Expression], dataset: Da
         never=lambda rule: _never(rule, of=of, dataset=dataset),
         order=lambda pair: _not_after(pair, of=of),
     )
-
-
-def _read(
-    name: str, section: SynthColumn, *, missing: MissingWord, table: str, dataset: Dataset
-) -> Expression:
-    """Return what a column reads: in bins where it is a number of many levels."""
-    of = resolve(section.of or name, table=table, dataset=dataset)
-    within = domain(of, dataset=dataset)
-    if within.kind is Kind.TEXT:
-        raise ContractError(
-            f"Column {name!r} is text, whose values are not public.",
-            hint="Declare categories for it in dataset.yaml.",
-        )
-    many = GRID_CELLS if isinstance(section.bins, str) else section.bins
-    if section.bins == CHARGED and within.size() <= FEW_LEVELS:
-        raise ContractError(
-            f"Column {name!r} has {within.size()} values, and no bins to find.",
-            hint="Leave bins out.",
-        )
-    if many is None and within.kind is not Kind.CATEGORY and within.size() > FEW_LEVELS:
-        many = BINS
-    if many is not None:
-        if not isinstance(of, ColumnOf | ValueOf | DaysOf) or within.kind is Kind.CATEGORY:
-            raise ContractError(
-                f"Column {name!r} is a category already, and is not put into bins.",
-                hint="Leave bins out.",
-            )
-        if isinstance(many, list):
-            edges = tuple(canonical(name, edge, within) for edge in many)
-        else:
-            edges = edges_between(within.lower, within.upper, bins=min(many, within.size() - 1))
-        of = BinOf(of=of, edges=edges)
-    if missing == "level" and not isinstance(of, OrMissing):
-        return OrMissing(of=of)  # type: ignore[arg-type]
-    return of
 
 
 def _amount(spend: SynthSpend, *, declared: DeclaredDataset) -> Fraction:
@@ -379,6 +342,11 @@ def _levels(
                 hint="Give the column bins whose edges are the range's.",
             )
         return places
+    if isinstance(innermost(of), TextAmong):
+        raise ContractError(
+            f"{rule}: {name}: its levels are not known yet.",
+            hint="Declare its categories in dataset.yaml.",
+        )
     labels: Sequence[Any] = said if isinstance(said, list) else [said]
     if not within.keys:
         inside = domain(innermost(of), dataset=dataset)

@@ -31,6 +31,7 @@ _MARGINALS_ALONE = {
     "tables": "A generator gives one table: nothing in it carries the uncertainty.",
     "events": "Rows of events follow from measured columns, which a generator has none of.",
     "bins_share": "A generator finds no bins.",
+    "categories_share": "A generator finds no categories.",
 }
 
 
@@ -56,9 +57,9 @@ def job_of_method(
     """
     generators = {each.value: each for each in Generator}
     if method not in generators:
-        if delta is not None:
+        if delta is not None and not job.categories:
             raise ContractError(
-                f"spend: method {method} draws no sample, and costs no δ.",
+                f"spend: method {method} draws no sample and finds no categories, and costs no δ.",
                 hint="Leave delta out of spend.",
             )
         return job, Fraction(0)
@@ -71,6 +72,11 @@ def job_of_method(
         raise ContractError(
             "A generator finds no bins: bins: charged is for tables from marginals.",
             hint="Give the column public bins, or write method: tree.",
+        )
+    if job.categories:
+        raise ContractError(
+            "A generator finds no categories: categories: charged is for tables from marginals.",
+            hint="Declare categories in dataset.yaml, or write method: tree.",
         )
     charged = delta_of(delta, dataset=dataset)
     return trained_generator(job, generators[method], delta=charged, dataset=dataset), charged

@@ -112,11 +112,11 @@ class Criteria:
         return (*self.never, *self.order)
 
     def require_known(self, columns: Sequence[str], *, found: Sequence[str] = ()) -> None:
-        """Refuse a criterion of a column that is not there, or of a level of bins not yet found.
+        """Refuse a criterion of a column that is not there, or of a level that is not yet found.
 
         Args:
             columns: Of the table.
-            found: Those whose bins are found by a first part.
+            found: Those whose levels are found by a first part.
 
         Raises:
             UnknownNameError: Naming a column that is not there.
@@ -128,8 +128,9 @@ class Criteria:
         for name in self._levelled():
             if name in found:
                 raise ContractError(
-                    f"A criterion names {name!r}, whose bins are not known yet.",
-                    hint="Give it bins, with the edges that the criterion needs.",
+                    f"A criterion names {name!r}, whose levels are not known yet.",
+                    hint="Give it bins with the edges that the criterion needs, or declare its "
+                    "categories.",
                 )
 
     def _named(self) -> Iterator[str]:

@@ -70,8 +70,15 @@ class EventKind:
         return tuple(name for name in all_of_them if name)
 
 
-def require_in_order(kinds: tuple[EventKind, ...], *, columns: tuple[str, ...]) -> None:
+def require_in_order(
+    kinds: tuple[EventKind, ...], *, columns: tuple[str, ...], most_rows: int
+) -> None:
     """Refuse kinds of a name twice, of columns that are not there, or after one that is not.
+
+    Args:
+        kinds: In order.
+        columns: Of the table.
+        most_rows: Of a patient; one, where there are events.
 
     Raises:
         ContractError: Naming it.
@@ -90,3 +97,5 @@ def require_in_order(kinds: tuple[EventKind, ...], *, columns: tuple[str, ...]) 
                     hint="Name what comes first above what comes after it.",
                 )
         known.add(kind.name)
+    if kinds and most_rows != 1:
+        raise ContractError("Events are made of patients, of whom each is one row.")

@@ -14,8 +14,9 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import VerificationError
-from confide.jobs.synthesis.charged_bins import quantile_edges
 from confide.jobs.synthesis.counts import added_up, merged_levels, rows_in_all, sizes_of
+from confide.jobs.synthesis.finding.charged_bins import quantile_edges
+from confide.jobs.synthesis.finding.charged_categories import FoundCategories
 from confide.jobs.synthesis.model.fit import Marginal
 from confide.jobs.synthesis.model.junction_tree import Clique
 from confide.jobs.synthesis.scores import Pair
@@ -56,6 +57,7 @@ class MeasuredMarginals:
         tables: The last noisy tables.
         grids: Noisy counts of the cells of each column whose bins are found; then ``spec`` is the
             job with these bins.
+        categories: Texts that were found of each column whose categories are; ``spec`` has them.
     """
 
     spec: Synthesis
@@ -65,6 +67,7 @@ class MeasuredMarginals:
     chosen: tuple[Pair, ...] = ()
     tables: tuple[NoisyTable, ...] = ()
     grids: tuple[Floats, ...] = ()
+    categories: tuple[FoundCategories, ...] = ()
 
     @property
     def merging(self) -> tuple[Ints, ...]:
@@ -183,6 +186,7 @@ def measured_json(found: MeasuredMarginals) -> bytes:
     return canonical_bytes(
         {
             **bins,
+            **_selected(found),
             "format": FORMAT,
             "columns": list(spec.columns),
             "one_ways": [_whole(each) for each in found.one_ways],
@@ -205,9 +209,11 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         if body["format"] != FORMAT or body["columns"] != list(spec.columns):
             raise VerificationError("The marginals are of another format or another job.")
         grids = tuple(np.array(each, dtype=float) for each in body.get("bins", ()))
+        categories = tuple(_read_selected(each) for each in body.get("categories", ()))
         found = MeasuredMarginals(
-            spec=settled(spec, grids),
+            spec=settled(spec, grids, categories=categories),
             grids=grids,
+            categories=categories,
             adjacency=adjacency,
             one_ways=tuple(np.array(each, dtype=float) for each in body["one_ways"]),
             chosen=tuple((int(i), int(j)) for i, j in body["chosen"]),
@@ -222,12 +228,23 @@ def read_measured(content: bytes, *, spec: Synthesis, adjacency: Adjacency) -> M
         raise VerificationError("The marginals cannot be read.") from None
 
 
-def settled(spec: Synthesis, grids: Sequence[Floats]) -> Synthesis:
-    """Return a job with the bins that noisy counts of cells give; as it is before there are any.
+def settled(
+    spec: Synthesis, grids: Sequence[Floats], *, categories: Sequence[FoundCategories] = ()
+) -> Synthesis:
+    """Return a job with the bins and categories that were found; as it is before there are any.
+
+    Args:
+        spec: As it was planned.
+        grids: Noisy counts of cells, which give bins.
+        categories: Texts that were found.
 
     Raises:
-        ValueError: If they are not of the job's grids.
+        ValueError: If they are not of the job's grids, or of its columns of text.
     """
+    if categories:
+        for each, found in zip(spec.categories, categories, strict=True):
+            found.require_of(each)
+        spec = spec.with_categories([each.texts for each in categories])
     if not grids:
         return spec
     trios = zip(spec.charged, spec.grids, grids, strict=True)
@@ -248,6 +265,22 @@ def _variance(noise: AddedNoise) -> float:
             return noise.variance()
         case _:
             assert_never(noise)
+
+
+def _selected(found: MeasuredMarginals) -> Json:
+    """Return the texts that were found, where they are to be; in lists, since texts are any."""
+    if not found.categories:
+        return {}
+    told = [
+        {"texts": list(each.texts), "patients": list(each.patients)} for each in found.categories
+    ]
+    return {"categories": told}
+
+
+def _read_selected(body: Json) -> FoundCategories:
+    return FoundCategories(
+        texts=tuple(body["texts"]), patients=tuple(int(each) for each in body["patients"])
+    )
 
 
 def _whole(counts: Floats) -> list[int]:

@@ -1,4 +1,4 @@
-"""Measurement of marginals in parts, each durable: bins, one-ways, what is chosen, tables.
+"""Measurement of marginals in parts, each durable: what is found, one-ways, choice, tables.
 
 *Privacy:* exact counts and scores die in :meth:`Measuring.advanced`; what leaves is noisy or chosen
 by the mechanisms of the plan.  Progress tells the part alone.
@@ -12,8 +12,10 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.adaptive import measured_in_rounds
 from confide.jobs.synthesis.asked import AnySynthesis
-from confide.jobs.synthesis.charged_bins import coarse_names, edges_read
 from confide.jobs.synthesis.counts import exact_table, renamed
+from confide.jobs.synthesis.finding.charged_bins import coarse_names, edges_read
+from confide.jobs.synthesis.finding.charged_categories import found_categories, places_among
+from confide.jobs.synthesis.finding.selected_texts import SELECTING
 from confide.jobs.synthesis.measured import (
     MEASURED,
     MeasuredMarginals,
@@ -40,7 +42,8 @@ _STAGES = ("one-ways", "choice", LAST)
 def stages_of(spec: Synthesis) -> tuple[str, ...]:
     """Return the names of the parts of a job."""
     stages = ("one-ways", IN_ROUNDS) if spec.adaptive else _STAGES
-    return (FINDING, *stages) if spec.charged else stages
+    first = ((FINDING, spec.charged), (SELECTING, spec.categories))
+    return (*(name for name, asked in first if asked), *stages)
 
 
 class Measuring:
@@ -58,7 +61,7 @@ class Measuring:
 
     @property
     def parts(self) -> int:
-        """One-ways, choice, tables; before them bins where they are to be found."""
+        """One-ways, choice, tables; before them bins and categories where they are found."""
         return len(stages_of(self._spec))
 
     def opened(self) -> Mapping[str, bytes]:
@@ -83,7 +86,9 @@ class Measuring:
         codes = self._codes(rows)
         if stage == FINDING:
             return {MEASURED: measured_json(self._bins(codes, known, entropy=entropy))}
-        codes = self._coarse(codes, known)
+        if stage == SELECTING:
+            return {MEASURED: measured_json(self._categories(rows, known, entropy=entropy))}
+        codes = self._placed(rows, self._coarse(codes, known), known)
         steps = {
             "one-ways": self._one_ways,
             "choice": self._choice,
@@ -107,6 +112,30 @@ class Measuring:
         pairs = zip(found, spec.grids, strict=True)
         grids = tuple(each.counts[: len(grid) - 1] for each, grid in pairs)
         return replace(known, spec=settled(spec, grids), grids=grids)
+
+    def _categories(
+        self, rows: RecordRows, known: MeasuredMarginals, *, entropy: Entropy
+    ) -> MeasuredMarginals:
+        """Select the texts that are categories of each column whose categories are found."""
+        patients, texts = rows.reveal_to_job()["patient"], rows.reveal_texts_to_job()
+        selection = self._spec.selection(self._adjacency)
+        found = tuple(
+            found_categories(
+                texts[f"t{place}"], patients, selection=selection, most=each.most, entropy=entropy
+            )
+            for place, each in enumerate(self._spec.categories)
+        )
+        settled_spec = settled(self._spec, known.grids, categories=found)
+        return replace(known, spec=settled_spec, categories=found)
+
+    def _placed(self, rows: RecordRows, codes: Ints, known: MeasuredMarginals) -> Ints:
+        """Return levels of rows with the categories that were found."""
+        found, texts = codes.copy(), rows.reveal_texts_to_job()
+        pairs = zip(self._spec.categories, known.categories, strict=True)
+        for number, (each, among) in enumerate(pairs):
+            place = self._spec.columns.index(each.column)
+            found[:, place] = places_among(texts[f"t{number}"], among.texts)
+        return found
 
     def _coarse(self, codes: Ints, known: MeasuredMarginals) -> Ints:
         """Return rows in the bins that were found."""

@@ -24,6 +24,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -35,6 +36,7 @@ from confide.noise.entropy import Entropy
 from confide.noise.set_selection import SetSelection
 
 Pair: TypeAlias = tuple[int, int]
+_GRID = 10**9
 
 
 class Components:
@@ -153,3 +155,16 @@ def _given(counts: Floats) -> Floats:
 
 def _distance(exact: Ints, expected: Floats) -> int:
     return int(np.abs(exact - np.rint(expected).astype(np.int64)).sum())
+
+
+def choice_among(candidates: int, *, epsilon: Fraction, rho: Fraction, reach: int) -> SetSelection:
+    """Return the mechanism that chooses one of some candidates.
+
+    Args:
+        candidates: How many, at least two.
+        epsilon: Of one choice, in pure DP; 0 where ρ is named.
+        rho: Of one choice, in zCDP: ε²/8 at most.
+        reach: Most that one patient raises one candidate over another.
+    """
+    epsilon = epsilon or Fraction(math.isqrt(math.floor(8 * rho * _GRID**2)), _GRID)
+    return SetSelection(epsilon=epsilon, reach=reach, size=1, candidates=candidates)

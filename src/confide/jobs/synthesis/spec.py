@@ -7,6 +7,7 @@
     with target each feature and the target                          -            3/10
     tables      chosen pairs (MST), or triples with the target       1/3          1/2
     bins        cells of a grid, where bins are to be found: a stated share, before all others
+    categories  texts of enough patients, where they are to be found: likewise, and a δ
                                                                      no target    target named
 
 *Lemma.*  Each patient keeps at most m rows, so a table of counts moves by a vector whose entries
@@ -31,17 +32,36 @@ References:
 """
 
 import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from confide.errors import ContractError, InvalidParameterError
-from confide.jobs.synthesis.charged_bins import ChargedBins, edges_of_one_width, edges_read, read_in
+from confide.errors import ContractError
 from confide.jobs.synthesis.criteria import Criteria
 from confide.jobs.synthesis.event_kind import EventKind, require_in_order
-from confide.jobs.synthesis.learnable import amount_times, require_learnable
+from confide.jobs.synthesis.finding.charged_bins import (
+    ChargedBins,
+    edges_of_one_width,
+    edges_read,
+    read_in,
+)
+from confide.jobs.synthesis.finding.charged_categories import ChargedCategories, read_among
+from confide.jobs.synthesis.finding.found_first import require_found_first, require_shares
+from confide.jobs.synthesis.finding.selected_texts import (
+    require_kept_delta,
+    selection_event,
+    text_selection,
+)
+from confide.jobs.synthesis.learnable import (
+    MOST_MODEL_CELLS,
+    amount_times,
+    require_amount,
+    require_columns,
+    require_learnable,
+    require_levels,
+    require_small,
+)
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import Clique, junction_tree
 from confide.jobs.synthesis.rules import (
@@ -51,15 +71,17 @@ from confide.jobs.synthesis.rules import (
     impossible_cells,
     require_possible,
 )
-from confide.jobs.synthesis.scores import Components
+from confide.jobs.synthesis.scores import Components, choice_among
 from confide.jobs.synthesis.shares import ADAPTIVE, GENERAL, TARGETED, Shares
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
+from confide.noise.threshold import KeyThreshold
 from confide.plans.events import JobEvent
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.exact import takes_numbers
+from confide.tables.expression import Expression
 from confide.tables.records import Records, check_records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
@@ -68,11 +90,7 @@ LAST = "tables"
 """Name of the part in which the chosen tables are counted."""
 FINDING = "bins"
 """Name of the part in which cells of grids are counted, to find bins."""
-MOST_COLUMNS = 100
 MOST_IN_TURN = 200
-MOST_LEVELS = 1000
-MOST_MODEL_CELLS = 10**7
-_GRID = 10**9
 
 
 @takes_numbers
@@ -93,6 +111,9 @@ class Synthesis:
         kinds: Kinds of events whose rows follow from the columns; then rows are patients.
         charged: Columns on a grid whose bins are found first.
         bins_share: Of the whole charge, for finding them; 0 where there is nothing to find.
+        categories: Columns of text whose categories are found first.
+        categories_share: Of the whole charge, for finding them; 0 where there is nothing to find.
+        categories_delta: δ of finding them, which is charged beside it.
         adaptive: Rounds of AIM (:mod:`.adaptive`) instead of a tree; 0 for a tree.
         accept: What the table is accepted by, agreed on beforehand; it moves nothing that is drawn.
     """
@@ -111,80 +132,86 @@ class Synthesis:
     kinds: tuple[EventKind, ...] = ()
     charged: tuple[ChargedBins, ...] = ()
     bins_share: Fraction = Fraction(0)
+    categories: tuple[ChargedCategories, ...] = ()
+    categories_share: Fraction = Fraction(0)
+    categories_delta: Fraction = Fraction(0)
     adaptive: int = 0
     accept: Criteria | None = None
 
     def __post_init__(self) -> None:
-        amounts = (self.rho, self.epsilon)
-        if not all(isinstance(each, Fraction) and each >= 0 for each in amounts):
-            raise InvalidParameterError(f"Expected an exact rho > 0 or epsilon > 0, got {amounts}.")
-        if sum(each > 0 for each in amounts) != 1:
-            raise InvalidParameterError("Expected rho > 0 or epsilon > 0, and not both.")
-        if not isinstance(self.rows, int) or not 1 <= self.rows <= 10**10:
-            raise InvalidParameterError(f"Expected rows from 1 to 1e10, got {self.rows}.")
-        names = self.columns
-        if len(names) != len(self.reads.reads) or len(set(names)) != len(names):
-            raise ContractError("Expected a name of its own for each column.")
-        if not 2 <= len(names) <= MOST_COLUMNS:
-            raise ContractError(
-                f"Expected 2 to {MOST_COLUMNS} columns, got {len(names)}.",
-                hint=f"Synthesise the {MOST_COLUMNS} columns that matter most; each further one "
-                "takes its part of the budget.",
-            )
-        for group in ((self.target,) if self.target else (), *self._groups):
-            for name in group:
-                if name not in names:
-                    raise ContractError(f"No column of the table is called {name!r}.")
-        if any(not 2 <= len(set(group)) == len(group) <= 4 for group in self.together):
-            raise ContractError("Expected 2 to 4 different columns together.")
-        require_in_order(self.kinds, columns=names)
+        require_amount(self.rho, self.epsilon, rows=self.rows)
+        require_columns(
+            self.columns,
+            reads=len(self.reads.reads),
+            named=[*([self.target] if self.target else []), *itertools.chain(*self._groups)],
+            together=self.together,
+        )
+        require_in_order(self.kinds, columns=self.columns, most_rows=self.reads.bounds.max_rows)
         self._check_charged()
         if not 0 <= self.adaptive <= MOST_IN_TURN or (self.adaptive and self.target):
             raise ContractError(
                 f"Expected at most {MOST_IN_TURN} rounds of AIM, and no target beside it.",
                 hint="Leave target out: a tree is made for it.",
             )
-        if self.kinds and self.reads.bounds.max_rows != 1:
-            raise ContractError("Events are made of patients, of whom each is one row.")
 
     def _check_charged(self) -> None:
-        if not 0 <= self.bins_share < 1 or (self.charged and not self.bins_share):
-            raise InvalidParameterError("Expected a share of the charge for bins, from 0 to 1.")
-        found = [each.column for each in self.charged]
+        require_shares(
+            (self.bins_share, bool(self.charged)), (self.categories_share, bool(self.categories))
+        )
+        found = require_found_first(
+            self.charged,
+            self.categories,
+            reads=dict(zip(self.columns, self.reads.reads, strict=True)),
+            texts=self.reads.texts,
+            events=bool(self.kinds),
+            ruled=[name for rule in self.rules for name in rule.columns],
+        )
         if self.accept is not None:
             self.accept.require_known(self.columns, found=found)
-        if len(set(found)) != len(found):
-            raise ContractError("Bins of a column are to be found twice.")
-        for name in found:
-            if name not in self.columns:
-                raise ContractError(f"No column of the table is called {name!r}.")
-            edges_read(self.reads.reads[self.columns.index(name)])
-            if any(name in rule.columns for rule in self.rules):
-                raise ContractError(
-                    f"A rule names {name!r}, whose bins are not known yet.",
-                    hint="Give it bins, with the edges that the rule needs.",
-                )
 
     def with_bins(self, edges: Sequence[tuple[int, ...]]) -> Self:
         """Return the job with the bins that were found, in the order of ``charged``."""
-        reads = list(self.reads.reads)
-        for each, found in zip(self.charged, edges, strict=True):
-            place = self.columns.index(each.column)
-            reads[place] = read_in(reads[place], found)
-        return replace(self, reads=replace(self.reads, reads=tuple(reads)), charged=())
+        pairs = zip(self._charged_places, edges, strict=True)
+        found = {place: read_in(self.reads.reads[place], each) for place, each in pairs}
+        return replace(self, reads=self._reading(found), charged=())
+
+    def with_categories(self, found: Sequence[tuple[str, ...]]) -> Self:
+        """Return the job with the categories that were found, in the order of ``categories``."""
+        places = [self.columns.index(each.column) for each in self.categories]
+        pairs = zip(places, found, strict=True)
+        read = {place: read_among(self.reads.reads[place], texts) for place, texts in pairs}
+        return replace(self, reads=replace(self._reading(read), texts=()), categories=())
+
+    def _reading(self, found: Mapping[int, Expression]) -> Records:
+        reads = (found.get(place, each) for place, each in enumerate(self.reads.reads))
+        return replace(self.reads, reads=tuple(reads))
+
+    @property
+    def _charged_places(self) -> tuple[int, ...]:
+        return tuple(self.columns.index(each.column) for each in self.charged)
+
+    def selection(self, adjacency: Adjacency) -> KeyThreshold:
+        """Return the mechanism that finds the categories of one column; each gets one part."""
+        part = self.categories_share / len(self.categories)
+        return text_selection(
+            epsilon=part * self.epsilon,
+            rho=part * self.rho,
+            delta=self.categories_delta / len(self.categories),
+            most_rows=self.reads.bounds.max_rows,
+            adjacency=adjacency,
+        )
 
     @property
     def grids(self) -> tuple[tuple[int, ...], ...]:
         """Edges of the cells of each column whose bins are found."""
-        return tuple(
-            edges_read(self.reads.reads[self.columns.index(each.column)]) for each in self.charged
-        )
+        return tuple(edges_read(self.reads.reads[place]) for place in self._charged_places)
 
     @property
     def foreseen(self) -> Self:
-        """The job with as many bins as there may be, wherever they will lie."""
+        """The job with as many bins and categories as there may be, whatever they will be."""
         pairs = zip(self.charged, self.grids, strict=True)
-        return self.with_bins([edges_of_one_width(grid, bins=each.bins) for each, grid in pairs])
+        job = self.with_bins([edges_of_one_width(grid, bins=each.bins) for each, grid in pairs])
+        return job.with_categories([each.foreseen for each in self.categories])
 
     @property
     def rules(self) -> tuple[Never | NotAfter, ...]:
@@ -252,10 +279,10 @@ class Synthesis:
 
     @property
     def shares(self) -> Shares:
-        """How ρ is split; what finding bins takes is left out of it."""
+        """How ρ is split; what finding takes is left out of it."""
         whole = GENERAL if self.place_of_target is None else TARGETED
         whole = ADAPTIVE if self.adaptive else whole
-        return whole.of(1 - self.bins_share)
+        return whole.of(1 - self.bins_share - self.categories_share)
 
     def moved(self, adjacency: Adjacency) -> tuple[int, int]:
         """Return L1 and squared L2 by which one patient moves a table of counts."""
@@ -275,13 +302,10 @@ class Synthesis:
         candidates = len(self._pairs) + (self.place_of_target is not None)
         if candidates < 2:
             return None
-        if self.epsilon:
-            epsilon = self.shares.choice * self.epsilon / self.rounds
-        else:
-            squared = 8 * self.shares.choice * self.rho / self.rounds
-            epsilon = Fraction(math.isqrt(math.floor(squared * _GRID**2)), _GRID)
-        reach = 2 * self.moved(adjacency)[0]
-        return SetSelection(epsilon=epsilon, reach=reach, size=1, candidates=candidates)
+        part, reach = self.shares.choice / self.rounds, 2 * self.moved(adjacency)[0]
+        return choice_among(
+            candidates, epsilon=part * self.epsilon, rho=part * self.rho, reach=reach
+        )
 
     @property
     def _joined(self) -> tuple[Clique, ...]:
@@ -314,7 +338,7 @@ class Synthesis:
         rows = "one row, which counts" if most == 1 else f"{most} rows, each of which counts"
         why = f"a patient keeps at most {rows} in one cell of a table"
 
-        def tables(name: str, part: Fraction, *, count: int, because: str) -> JobEvent:
+        def tables(name: str, part: Fraction, *, count: int, because: str = f"{why}.") -> JobEvent:
             noise = self.noise(part, tables=count, adjacency=adjacency)
             return JobEvent(
                 name=name, noise=noise, l1=l1, l2_squared=l2_squared, count=count, because=because
@@ -322,15 +346,14 @@ class Synthesis:
 
         found = []
         if self.charged:
-            found.append(
-                tables(FINDING, self.bins_share, count=len(self.charged), because=f"{why}.")
-            )
-        found.append(
-            tables("one-ways", shares.one_ways, count=len(self.columns), because=f"{why}.")
-        )
+            found.append(tables(FINDING, self.bins_share, count=len(self.charged)))
+        if self.categories:
+            require_kept_delta(self.categories_delta, dataset=dataset)
+            selection, many = self.selection(adjacency), len(self.categories)
+            found.append(selection_event(selection, columns=many, rows=self.rows, dataset=dataset))
+        found.append(tables("one-ways", shares.one_ways, count=len(self.columns)))
         if self.place_of_target is not None:
-            many = len(self.features)
-            found.append(tables("with target", shares.with_target, count=many, because=f"{why}."))
+            found.append(tables("with target", shares.with_target, count=len(self.features)))
         choice = self.choice(adjacency)
         if choice is not None:
             found.append(
@@ -354,17 +377,7 @@ class Synthesis:
 
     def _check(self, dataset: Dataset) -> None:
         sizes, target = self.sizes(dataset), self.place_of_target
-        for name, size in zip(self.columns, sizes, strict=True):
-            if size < 2:
-                raise ContractError(
-                    f"Column {name!r} has one level only, so there is nothing to learn of it.",
-                    hint="Leave it out, and add it to the synthetic rows.",
-                )
-            if size > MOST_LEVELS:
-                raise ContractError(
-                    f"Column {name!r} has {size:,} levels; at most {MOST_LEVELS:,} can be learnt.",
-                    hint="Put it into public bins, ten or twenty as a rule.",
-                )
+        require_levels(dict(zip(self.columns, sizes, strict=True)))
         more = 1 if target is None else sizes[target]
         largest = max((sizes[i] * sizes[j] * more for i, j in self._pairs), default=0)
         tree = junction_tree(sizes, joined=self._joined, most_cells=MOST_MODEL_CELLS)
@@ -375,14 +388,8 @@ class Synthesis:
             reads=self.reads.reads,
             dataset=dataset,
         )
-        least = tree.cells
-        if not self.adaptive and least + self.rounds * largest > MOST_MODEL_CELLS:
-            raise ContractError(
-                f"Tables of up to {largest:,} cells make a model of more than "
-                f"{MOST_MODEL_CELLS:,}.",
-                hint=f"Use coarser bins: {self.rounds} tables of at most "
-                f"{(MOST_MODEL_CELLS - least) // max(1, self.rounds):,} cells would do.",
-            )
+        if not self.adaptive:
+            require_small(tree.cells, tables=self.rounds, largest=largest)
         require_learnable(
             self.noise(self.shares.one_ways, tables=len(sizes), adjacency=dataset.adjacency),
             sizes=sizes,

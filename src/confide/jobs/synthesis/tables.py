@@ -26,11 +26,11 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.jobs.synthesis.counts import added_up, exact_table, shares_of
+from confide.jobs.synthesis.learnable import MOST_MODEL_CELLS
 from confide.jobs.synthesis.measured import MeasuredMarginals, NoisyTable
 from confide.jobs.synthesis.model.draw import Draws, rows_drawn
 from confide.jobs.synthesis.model.fit import FittedModel, Impossible, Marginal, fitted_model
 from confide.jobs.synthesis.model.junction_tree import JunctionTree, junction_tree
-from confide.jobs.synthesis.spec import MOST_MODEL_CELLS
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise

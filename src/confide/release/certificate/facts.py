@@ -19,6 +19,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -170,6 +171,8 @@ def expression_text(expression: Expression, *, dataset: Dataset) -> str:
                 f"{keys[place]} if {condition_text(when, dataset=dataset)}" for when, place in cases
             )
             return f"the first of: {'; '.join(told)}"
+        case TextAmong(of=column, texts=texts):
+            return f"{expression_text(column, dataset=dataset)} among {len(texts)} texts"
         case Holds(of=predicate):
             return f"({condition_text(predicate, dataset=dataset)})"
         case OrMissing(of=of):

@@ -18,6 +18,7 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
+from confide.noise.threshold import KeyThreshold
 from confide.plans.events import JobEvent
 from confide.release.certificate.certificate import files_of, shown_loss
 from confide.release.certificate.facts import expression_text
@@ -104,12 +105,19 @@ def _event(event: JobEvent, *, words: Words) -> Iterator[str]:
         yield words.say("card.job.sampled", rate=str(event.rate))
 
 
-def _noise(added: AddedNoise, *, words: Words) -> str:
+def _noise(added: AddedNoise | KeyThreshold, *, words: Words) -> str:
     match added:
         case DiscreteGaussian() as noise:
             return words.say("card.job.gaussian", sigma=f"{noise.standard_deviation():.6g}")
         case DiscreteLaplace() as noise:
             return words.say("card.job.laplace", scale=f"{float(noise.scale):.6g}")
+        case KeyThreshold() as rule:
+            return words.say(
+                "card.job.threshold",
+                scale=f"{float(rule.noise().scale):.6g}",
+                tau=f"{rule.threshold():,}",
+                delta=f"{float(rule.delta):.3g}",
+            )
         case _:
             assert_never(added)
 

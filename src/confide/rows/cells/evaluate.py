@@ -15,6 +15,7 @@ from confide.rows.cells.build import (
     call,
     case,
     cast,
+    equal,
     every,
     less,
     minus,
@@ -25,6 +26,7 @@ from confide.rows.cells.build import (
     plus,
     present,
     some,
+    string,
     times,
 )
 from confide.rows.cells.operations import CalendarPart, operation
@@ -39,6 +41,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -63,6 +66,11 @@ def number_of(expression: Expression, *, of: Reference, dataset: Dataset) -> exp
         case CaseOf(cases=cases):
             told = ((holds(when, of=of, dataset=dataset), num(place)) for when, place in cases)
             return cast(case(*told, default=NULL), BIGINT)
+        case TextAmong(of=column, texts=texts):
+            text = of(column)
+            places = ((equal(text, string(each)), num(place)) for place, each in enumerate(texts))
+            other = case((present(text), num(len(texts))), default=NULL)
+            return cast(case(*places, default=other) if texts else other, BIGINT)
         case PartOf(of=inner, part=part):
             return _in_range(of(inner), expression, part=part, dataset=dataset)
         case Holds(of=predicate):

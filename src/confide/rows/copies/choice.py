@@ -22,6 +22,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import (
@@ -114,7 +115,7 @@ def never_null(expression: Expression, *, dataset: Dataset) -> bool:
             return not expression.inside and all(ends)
         case Holds() | OrMissing() | QualityOf():
             return True
-        case ValueOf() | CaseOf():
+        case ValueOf() | CaseOf() | TextAmong():
             return False
 
 

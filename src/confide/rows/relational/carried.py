@@ -28,6 +28,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import sources
@@ -80,7 +81,7 @@ def _can_wait(expression: Expression, table: Table) -> bool:
     condition has, is evaluated before.
     """
     match expression:
-        case Holds() | CaseOf() | OrMissing() | QualityOf():
+        case Holds() | CaseOf() | TextAmong() | OrMissing() | QualityOf():
             return False
         case ColumnOf() | ValueOf() | BinOf() | PartOf() | DaysOf():
             return all(

@@ -100,8 +100,8 @@ def require_numbers(records: Records, *, engine: str) -> None:
     """
     if records.texts or records.other is not None:
         raise UnsupportedError(
-            f"{engine} reads no texts of two tables for a job.",
-            hint="Export both tables as Parquet, and declare that folder as the source.",
+            f"{engine} reads no texts for a job.",
+            hint="Export the tables as Parquet, and declare that folder as the source.",
         )
 
 

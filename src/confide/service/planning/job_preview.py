@@ -10,6 +10,7 @@ from typing import Any
 
 from confide.noise.mechanism import AddedNoise
 from confide.noise.set_selection import SetSelection
+from confide.noise.threshold import KeyThreshold
 from confide.plans.events import JobEvent
 from confide.plans.job import JobPlan
 from confide.release.approval import analyst_of
@@ -138,13 +139,22 @@ def told_event(event: JobEvent) -> PlannedNoise:
         name=event.name,
         uses=event.count,
         mechanism=told_noise(noise),
-        off=None if isinstance(noise, SetSelection) else noise.mean_absolute(),
+        off=None if isinstance(noise, SetSelection) else _added(noise).mean_absolute(),
         because=event.because,
     )
 
 
-def told_noise(noise: AddedNoise | SetSelection) -> str:
+def _added(noise: AddedNoise | KeyThreshold) -> AddedNoise:
+    return noise.noise() if isinstance(noise, KeyThreshold) else noise
+
+
+def told_noise(noise: AddedNoise | SetSelection | KeyThreshold) -> str:
     """Return the law of a noise in short."""
     if isinstance(noise, SetSelection):
         return f"exponential mechanism among {noise.candidates}, ε = {float(noise.epsilon):.3g}"
+    if isinstance(noise, KeyThreshold):
+        return (
+            f"{told_noise(noise.noise())}, above a threshold of {noise.threshold():,}, "
+            f"δ = {float(noise.delta):.3g}"
+        )
     return f"{type(noise).__name__}, standard deviation {noise.standard_deviation():.3g}"

@@ -1,7 +1,7 @@
 """Plan a synthesis: what it measures, how far tables may be off, what it costs; reads no row."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +12,6 @@ from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
 from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
 from confide.jobs.synthesis.asked import AnySynthesis
-from confide.jobs.synthesis.charged_bins import ChargedBins
 from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.deep.training import DeepTraining
 from confide.jobs.synthesis.forecast import foreseen_error
@@ -32,7 +31,7 @@ from confide.service.site import Site
 from confide.service.synthesis.agreed import NOT_YET, check_of, check_study
 from confide.service.synthesis.baseline import PlannedBaseline, planned_baseline, warnings_of
 from confide.tables.expression import OrMissing
-from confide.tables.relation import domain
+from confide.tables.relation import OTHER, domain
 from confide.tables.schema import Dataset
 
 UNSHARP = 0.15
@@ -208,7 +207,7 @@ def _of_marginals(found: SynthesisPreview, job: Synthesis, *, plan: JobPlan) -> 
     one, two = foreseen_error(job, dataset=plan.dataset)
     return replace(
         found,
-        columns=_columns(job.foreseen, finding=job.charged, dataset=plan.dataset),
+        columns=_columns(job.foreseen, finding=_found_words(job), dataset=plan.dataset),
         together=tuple(tuple(job.columns[v] for v in each) for each in job.required),
         pairs=job.rounds,
         error_of_columns=one,
@@ -233,7 +232,7 @@ def _of_generator(
     )
     return replace(
         found,
-        columns=_columns(job, finding=(), dataset=plan.dataset),
+        columns=_columns(job, finding={}, dataset=plan.dataset),
         noise=(noise,),
         warnings=tuple(warnings_of(job, plan=plan)),
         baseline=planned_baseline(job, plan=plan),
@@ -284,20 +283,27 @@ def _less_noise(job: Synthesis, *, dataset: Dataset) -> float:
 
 
 def _columns(
-    job: AnySynthesis, *, finding: Sequence[ChargedBins], dataset: Dataset
+    job: AnySynthesis, *, finding: Mapping[str, str], dataset: Dataset
 ) -> tuple[PlannedColumn, ...]:
     found = []
-    bins = {each.column: each.bins for each in finding}
     for name, of in zip(job.columns, job.reads.reads, strict=True):
         within = domain(of, dataset=dataset)
         keys = within.keys
         read = f"{within.lower} to {within.upper}"
         if keys:
             read = ", ".join(keys) if len(keys) <= 4 else f"{keys[0]}, {keys[1]}, … {keys[-1]}"
-        if name in bins:
-            read = f"at most {bins[name]} bins, which are found"
+        read = finding.get(name, read)
         found.append(PlannedColumn(name=name, levels=within.size(), read=read))
     return tuple(found)
+
+
+def _found_words(job: Synthesis) -> dict[str, str]:
+    """Return of each column whose levels are found how many there may be, in words."""
+    bins = {each.column: f"at most {each.bins} bins, which are found" for each in job.charged}
+    return bins | {
+        each.column: f"at most {each.most} categories, which are found, and {OTHER!r}"
+        for each in job.categories
+    }
 
 
 def _noise(plan: JobPlan, *, job: Synthesis) -> tuple[PlannedNoise, ...]:
@@ -329,6 +335,8 @@ def _warnings(job: Synthesis, *, two: float, dataset: Dataset) -> "list[str]":
             "privately, and intervals hold for those pairs alone."
         )
     for name, of in zip(job.columns, job.reads.reads, strict=True):
+        if name in _found_words(job):
+            continue
         if isinstance(of, OrMissing) and domain(of.of, dataset=dataset).size() == 1:
             found.append(
                 f"Column {name!r} has one value, or none: leave it out, and add it to the rows, "

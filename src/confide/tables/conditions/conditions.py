@@ -18,6 +18,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -103,7 +104,13 @@ def _name(expression: Expression) -> str:
     match expression:
         case ColumnOf(column=name) | ValueOf(name=name):
             return name
-        case BinOf(of=inner) | PartOf(of=inner) | OrMissing(of=inner) | QualityOf(of=inner):
+        case (
+            BinOf(of=inner)
+            | PartOf(of=inner)
+            | TextAmong(of=inner)
+            | OrMissing(of=inner)
+            | QualityOf(of=inner)
+        ):
             return _name(inner)
         case DaysOf(start=start, end=end):
             return f"days from {_name(start)} to {_name(end)}"

@@ -25,6 +25,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, AnyOf, Between, Everything, IsIn, Not, Predicate
@@ -185,7 +186,7 @@ def cells_of(axis: Expression, *, table: str, dataset: Dataset) -> tuple[Spans, 
         case OrMissing(of=inner):
             known = cells_of(inner, table=table, dataset=dataset)
             return (*known, outside(inner, table=table, dataset=dataset))
-        case ColumnOf() | ValueOf() | DaysOf() | CaseOf() | Holds() | QualityOf():
+        case ColumnOf() | ValueOf() | DaysOf() | CaseOf() | TextAmong() | Holds() | QualityOf():
             of = domain(axis, dataset=dataset)
             return tuple((Span(of=axis, low=v, high=v),) for v in range(of.lower, of.upper + 1))
         case BinOf(of=inner, edges=edges):
@@ -231,7 +232,7 @@ def outside(axis: Expression, *, table: str, dataset: Dataset) -> Spans:
     match axis:
         case Holds() | QualityOf() | OrMissing():
             return ()
-        case ColumnOf() | ValueOf() | DaysOf() | CaseOf():
+        case ColumnOf() | ValueOf() | DaysOf() | CaseOf() | TextAmong():
             return (Span(of=axis),) if _can_be_unknown(axis, table=table, dataset=dataset) else ()
         case BinOf(of=inner, edges=edges):
             first, last = edges[0], edges[-1]
@@ -247,11 +248,11 @@ def outside(axis: Expression, *, table: str, dataset: Dataset) -> Spans:
 
 
 def _can_be_unknown(
-    of: ColumnOf | ValueOf | DaysOf | CaseOf, *, table: str, dataset: Dataset
+    of: ColumnOf | ValueOf | DaysOf | CaseOf | TextAmong, *, table: str, dataset: Dataset
 ) -> bool:
     """Return whether a row can lack the value; true wherever that is not excluded."""
     match of:
-        case DaysOf():
+        case DaysOf() | TextAmong():
             return True
         case CaseOf(cases=cases):
             return not any(when == Everything() for when, _ in cases)

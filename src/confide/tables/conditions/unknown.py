@@ -12,6 +12,7 @@ from confide.tables.expression import (
     OrMissing,
     PartOf,
     QualityOf,
+    TextAmong,
     ValueOf,
 )
 from confide.tables.filter import All, Between, Everything, IsIn, Predicate
@@ -60,6 +61,8 @@ def can_be_unknown(
                 can_be_unknown(each, table=table, dataset=dataset, where=where)
                 for each in (start, end)
             )
+        case TextAmong():
+            return True
         case CaseOf():
             return sometimes_none(expression)
         case PartOf(of=inner):

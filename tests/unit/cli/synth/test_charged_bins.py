@@ -14,7 +14,11 @@ from pyarrow import csv
 import confide as product
 from command_line import confide
 from confide.jobs.kinds import read_spec
-from confide.jobs.synthesis.charged_bins import edges_of_one_width, edges_read, quantile_edges
+from confide.jobs.synthesis.finding.charged_bins import (
+    edges_of_one_width,
+    edges_read,
+    quantile_edges,
+)
 from confide.plans.canonical import encode
 from confide.release.verify.verify_job import answer_in
 from confide.service.synthesis.combining import synthetic_in
@@ -104,11 +108,11 @@ def test_one_that_was_killed_while_bins_are_found_goes_on_at_no_charge(tmp_path,
                 "columns": {"age": {"bins": "charged"}, "old": {"of": "age"}, "sex": {}},
                 "order": [["age", "old"]],
             },
-            "whose bins are not known yet",
+            "whose levels are not known yet",
         ),
         (
             {"columns": ASKED["columns"], "accept": {"never": [{"age": {"to": "30"}, "sex": "F"}]}},
-            "'age', whose bins are not known yet",
+            "'age', whose levels are not known yet",
         ),
         (
             {
@@ -121,7 +125,7 @@ def test_one_that_was_killed_while_bins_are_found_goes_on_at_no_charge(tmp_path,
                     ],
                 },
             },
-            "'age', whose bins are not known yet",
+            "'age', whose levels are not known yet",
         ),
     ],
 )

@@ -19,11 +19,11 @@ from confide.errors import ConfideError, ContractError, MissingExtraError, Verif
 from confide.jobs.synthesis.deep.networks import NetworkForm
 from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.deep.training import MODEL
+from confide.jobs.synthesis.learnable import MOST_MODEL_CELLS
 from confide.jobs.synthesis.model.belief import beliefs
 from confide.jobs.synthesis.model.draw import Draws, rows_drawn
 from confide.jobs.synthesis.model.fit import FittedModel, Impossible, zeros_of
 from confide.jobs.synthesis.model.junction_tree import junction_tree
-from confide.jobs.synthesis.spec import MOST_MODEL_CELLS
 from confide.jobs.synthesis.values import Values, values_of_levels
 from confide.plans.canonical import decode
 from confide.plans.simulation import Simulation

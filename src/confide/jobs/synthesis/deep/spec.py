@@ -38,6 +38,7 @@ from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.learning.dp_sgd import MOST_CHECKPOINTS, MOST_STEPS, REACH, clipped_steps
 from confide.jobs.learning.poisson_sampler import PoissonSampler
 from confide.jobs.synthesis.criteria import Criteria
+from confide.jobs.synthesis.learnable import MOST_COLUMNS, MOST_MODEL_CELLS, require_levels
 from confide.jobs.synthesis.model.fit import Impossible
 from confide.jobs.synthesis.model.junction_tree import junction_tree
 from confide.jobs.synthesis.rules import (
@@ -47,7 +48,6 @@ from confide.jobs.synthesis.rules import (
     impossible_cells,
     require_possible,
 )
-from confide.jobs.synthesis.spec import MOST_COLUMNS, MOST_LEVELS, MOST_MODEL_CELLS
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.events import JobEvent
 from confide.privacy.adjacency import Adjacency
@@ -224,17 +224,7 @@ class DeepSynthesis:
                 hint="Write adjacency: add-remove in dataset.yaml, or method: tree.",
             )
         sizes = self.sizes(dataset)
-        for name, size in zip(self.columns, sizes, strict=True):
-            if size < 2:
-                raise ContractError(
-                    f"Column {name!r} has one level only, so there is nothing to learn of it.",
-                    hint="Leave it out, and add it to the synthetic rows.",
-                )
-            if size > MOST_LEVELS:
-                raise ContractError(
-                    f"Column {name!r} has {size:,} levels; at most {MOST_LEVELS:,} can be learnt.",
-                    hint="Put it into public bins, ten or twenty as a rule.",
-                )
+        require_levels(dict(zip(self.columns, sizes, strict=True)))
         if sum(sizes) > MOST_WIDTH:
             raise ContractError(
                 f"The columns have {sum(sizes):,} levels together; a network takes "

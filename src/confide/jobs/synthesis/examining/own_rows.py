@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
 from confide.arrays import Ints
 from confide.errors import ContractError, UnknownNameError
 from confide.jobs.synthesis.asked import AnySynthesis
+from confide.jobs.synthesis.finding.charged_categories import places_among
 from confide.public_csv import csv_lines
-from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing
+from confide.tables.expression import BinOf, ColumnOf, DaysOf, Expression, OrMissing, TextAmong
 from confide.tables.relation import column_of, domain
 from confide.tables.schema import Dataset, Domain, Kind, Outside
 
@@ -80,7 +82,7 @@ def _levels(cells: Sequence[str], *, of: Expression, dataset: Dataset) -> Ints:
     """Return the level of each cell, and :data:`_OUT` where there is none.
 
     A number or date in none of the bins, or outside of bounds that drop it, is missing, as it is to
-    the job.
+    the job; a text that is no category that was found is "other".
     """
     missing, inner = _OUT, of
     if isinstance(of, OrMissing):
@@ -88,6 +90,9 @@ def _levels(cells: Sequence[str], *, of: Expression, dataset: Dataset) -> Ints:
     read = inner.of if isinstance(inner, BinOf) else inner
     inside, drops = domain(read, dataset=dataset), _drops(read, dataset=dataset)
     known = {cell: _canonical(cell, of=inside) for cell in set(cells)}
+    if isinstance(read, TextAmong):
+        texts = [normalize("NFC", cell) for cell in known]
+        known = dict(zip(known, places_among(texts, read.texts).tolist(), strict=True))
     whole = {
         cell: missing
         if cell in _NOTHING and cell not in inside.keys
