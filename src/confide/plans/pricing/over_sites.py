@@ -13,6 +13,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_gaussian import DiscreteGaussian
@@ -21,10 +22,14 @@ from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
 from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation
+from confide.plans.sites.job_sums import JobSums
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure
 from confide.tables.aggregates.shapes import Keyed, Ranked
+
+Summed: TypeAlias = Plan | JobSums
+"""Of what sites add their noisy numbers: a study, or a job."""
 
 _LARGEST_SUM = (1 << 63) - 1
 _SIGMAS = 16
@@ -73,12 +78,14 @@ def largest_number(federation: Federation) -> int:
     return _LARGEST_SUM // len(federation.sites)
 
 
-def lengths_of_sums(plan: Plan) -> tuple[int, ...]:
+def lengths_of_sums(plan: Summed) -> tuple[int, ...]:
     """Return how many numbers each site sends in each sum: one sum, or one a round of a model.
 
     The first holds the first answer of every measurement, one after another; the next one the
-    second answers of those that are asked in turn, and so on.
+    second answers of those that are asked in turn, and so on.  A job says its lengths itself.
     """
+    if isinstance(plan, JobSums):
+        return plan.lengths
     answers = (answer_lengths(each, dataset=plan.dataset) for each in plan.measurements)
     return tuple(map(sum, itertools.zip_longest(*answers, fillvalue=0)))
 
