@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from confide.jobs.learning.dp_sgd import REACH
 from confide.learning import DPModuleClassifier, ModuleOverSites
+from confide.learning.in_memory import OUTCOME, ROWS, column_of, frame_of
 from confide.service.federation.enrol import found
 
 
@@ -24,6 +26,13 @@ def linear():
 
     torch.manual_seed(1)
     return torch.nn.Linear(3, 1)
+
+
+def hidden():
+    import torch
+
+    torch.manual_seed(3)
+    return torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1))
 
 
 class ModuleSites:
@@ -73,9 +82,9 @@ class ModuleSites:
         return self.member("hub").plan().digest
 
     def fit(self, name, *, approve=None, again=False, rows=None, seconds=60, **given):
-        X, y, ids = self.rows[self.names.index(name)] if rows is None else rows
+        table, y, ids = self.rows[self.names.index(name)] if rows is None else rows
         member = self.member(name, seconds=seconds, **given)
-        return member.fit(X, y, patients=ids, approve=approve or self.digest(), again=again)
+        return member.fit(table, y, patients=ids, approve=approve or self.digest(), again=again)
 
     def together(self, *, seconds=60, **parts):
         """Run all at once; return by name what each returned, or the failure it ended with."""
@@ -106,7 +115,89 @@ class ModuleSites:
 
 
 def auc(model, seed=99):
-    X, y, _ = patients_of(seed, count=4000)
-    order = model.predict_proba(X)[:, 1].argsort().argsort() + 1
+    table, y, _ = patients_of(seed, count=4000)
+    order = model.predict_proba(table)[:, 1].argsort().argsort() + 1
     ill = y == 1
     return (order[ill].sum() - ill.sum() * (ill.sum() + 1) / 2) / (ill.sum() * (~ill).sum())
+
+
+class Overheard:
+    """A sum of one site, which answers as it likes: what a lying coordinator and others may say."""
+
+    def __init__(self, answers=None):
+        self.numbers, self._answers = [], answers
+
+    def add(self, numbers):
+        self.numbers.append(numbers)
+        return numbers if self._answers is None else self._answers[len(self.numbers) - 1]
+
+
+def without_noise(patch):
+    """Let sites add no noise: what they send is exact."""
+    from confide.jobs.federated.training import rounds
+
+    patch.setattr(rounds, "with_part", lambda total, **_: total)
+
+
+def overheard(member, rows, *, answers=None, entropy=None):
+    """What a site of these rows sends in each step, whatever it is told; shape (steps, size)."""
+    from confide.noise.entropy import SystemEntropy
+
+    table, y, ids = rows
+    model = member.classifier
+    features = model._declared(table)
+    frame = frame_of(table, {OUTCOME: column_of(y)}, ids, features=features)
+    among = Overheard(answers)
+    with model._open(features, frames={ROWS: frame}) as ws:
+        made = member._planned(ws, features)[1]
+        read = ws.site.engine().records(made.plan.reads, dataset=made.plan.dataset)
+        files = made.rounds.run(
+            read, among=among, entropy=entropy or SystemEntropy(), progress=lambda _: None
+        )
+    return np.array(among.numbers), files
+
+
+def charged(member):
+    """ρ of a plan, and what its steps lose as m honest parts of noise hide k patients' worth."""
+    from fractions import Fraction
+
+    features = member._declared(None)
+    with member._open(features) as ws:
+        made = member._planned(ws, features)[1]
+    spec, held = made.spec, made.spec.federation.tolerance
+    honest = held.sites - held.drops - held.colluders
+    k = spec.federation.sites_per_person
+    each = Fraction((k * REACH) ** 2) / (2 * honest * spec.shared.part.sigma_squared_each)
+    return Fraction(made.plan.nano, 10**9), spec.training.steps * each
+
+
+def check_that_a_patient_moves_no_step_by_more_than_the_clip(sites):
+    """Whatever the coordinator tells, steep weights too, with a tiny clip and several rows."""
+    rng, furthest = np.random.default_rng(7), 0.0
+    for clip in ("0.01", "4"):
+        member = sites.member("site-0", clip=clip, rows_per_patient=3)
+        told = [tuple(rng.integers(-(10**13), 10**13, 26).tolist()) for _ in range(4)]
+        rows = patients_of(5, count=12, rows=3)
+        whole = overheard(member, rows, answers=told)[0]
+        for out in ("s5-0", "s5-7"):
+            kept = rows[2] != out
+            less = overheard(member, tuple(part[kept] for part in rows), answers=told)[0]
+            norms = np.sqrt(((whole - less).astype(float) ** 2).sum(axis=1))
+            assert norms.max() <= REACH
+            furthest = max(furthest, norms.max())
+    assert furthest > 0.99 * REACH  # the bound is met
+
+
+def check_that_every_step_is_noised(sites):
+    """A site without patients sends its parts of the noise alone."""
+    member = sites.member("site-0")
+    rows = tuple(part[:0] for part in sites.rows[0])
+    told = [(0,) * 26] * 4
+    sent = np.array(
+        [overheard(member, rows, answers=told)[0] for _ in range(4)], dtype=float
+    )  # 104 numbers a step
+    features = member._declared(None)
+    with member._open(features) as ws:
+        sigma = member._planned(ws, features)[1].spec.shared.part.sigma_squared_each
+    ratio = (sent**2).mean(axis=(0, 2)) / float(sigma)
+    assert (np.abs(ratio - 1) < 6 * np.sqrt(2 / 104)).all(), ratio

@@ -1,6 +1,6 @@
 """Modules of PyTorch trained over sites that pool no rows: the same classifier, another door.
 
-*Privacy:* as :mod:`confide.jobs.federated.training.spec`: the patient is the unit, at up to k sites.
+*Privacy:* as :mod:`confide.jobs.federated.training.spec`: the unit is a patient, of up to k sites.
 All members write the same parameters, module and first weights; nobody sends a program.  Each
 site's ledger is charged all of ρ before its first numbers leave.
 """

@@ -20,9 +20,9 @@ from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
+from confide.plans.pricing.job_sums import JobSums
 from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.job_sums import JobSums
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.privacy.amount import NANO
 from confide.privacy.measure import Measure

@@ -291,7 +291,7 @@ def guarantee_of(plan: Priced) -> PromisePart:
     return PromisePart(
         unit=plan.dataset.unit.entity,
         adjacency=plan.dataset.adjacency,
-        trust="sites" if isinstance(plan, Plan) and plan.federation is not None else "central",
+        trust="central" if plan.federation is None else "sites",
         spend=_spend(plan.loss),
         equivalent=_spend(shown),
         membership_advantage=f"{float(_four_digits_up(membership_advantage(shown))):.4f}",

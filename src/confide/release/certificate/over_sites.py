@@ -6,6 +6,7 @@
 from fractions import Fraction
 
 from confide.drawing.words import Words
+from confide.plans.job import JobPlan
 from confide.plans.plan import Plan
 from confide.plans.sites.federation import Federation, Member
 from confide.plans.sites.site_losses import site_losses
@@ -20,7 +21,7 @@ _PATIENT_OF = 3
 """A patient of up to so many sites is told of."""
 
 
-def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | None:
+def federation_part(plan: Plan | JobPlan, *, added: tuple[str, ...]) -> FederationPart | None:
     """Return who adds up, and what is lost to whom; None of a release of one site."""
     federation = plan.federation
     if federation is None:
@@ -44,7 +45,7 @@ def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | N
     )
 
 
-def over_sites_text(plan: Plan, *, words: Words) -> str:
+def over_sites_text(plan: Plan | JobPlan, *, words: Words) -> str:
     """Return who adds up and what the promise rests on, in a sentence or two; "" of one site."""
     federation = plan.federation
     if federation is None:
@@ -63,7 +64,7 @@ def _member(member: Member) -> MemberPart:
     return MemberPart(name=member.name, key=member.key)
 
 
-def _losses(plan: Plan, *, federation: Federation) -> list[SiteLossPart]:
+def _losses(plan: Plan | JobPlan, *, federation: Federation) -> list[SiteLossPart]:
     rho, k = Fraction(plan.amount.nano, NANO), federation.sites_per_person
     found = site_losses(rho, tolerance=federation.tolerance)
     of_patients = [
@@ -82,7 +83,7 @@ def _losses(plan: Plan, *, federation: Federation) -> list[SiteLossPart]:
     ]
 
 
-def _epsilon(rho: Fraction, *, plan: Plan) -> Fraction:
+def _epsilon(rho: Fraction, *, plan: Plan | JobPlan) -> Fraction:
     return Fraction(epsilon_at(ZeroConcentratedDP(rho=rho), delta=plan.dataset.delta))
 
 

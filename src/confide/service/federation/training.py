@@ -204,7 +204,9 @@ def _released(
         def answer() -> BoughtAnswer:
             rows = gate.read(plan, progress=watched)
             files = training.rounds.run(rows, among=among, entropy=gate.entropy, progress=watched)
-            return BoughtAnswer(payload=JobAnswer(plan=plan, files=files).payload())
+            return BoughtAnswer(
+                payload=JobAnswer(plan=plan, files=files, added=among.added).payload()
+            )
 
         request = charge_request(plan, analyst=who, request_key=run)
         return gate.take(request, answer=answer, before=heard, progress=watched)
@@ -259,7 +261,7 @@ def run_training(
         totals, added = hub.add_up(sums, progress=progress)
     else:
         totals, added = tuple(int(total) for total in said["totals"]), tuple(said["added"])
-    answer = JobAnswer(plan=training.plan, files=training.rounds.files(totals, added=added))
+    answer = JobAnswer(plan=training.plan, files=training.rounds.files(totals), added=added)
     progress("certificates")
     came, missing = certificates_of(
         added, payload=answer.digest(), board=hub.board, federation=members, meeting=meeting

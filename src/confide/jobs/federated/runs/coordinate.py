@@ -22,9 +22,9 @@ from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
+from confide.plans.pricing.job_sums import JobSums
 from confide.plans.pricing.over_sites import Summed, lengths_of_sums
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.job_sums import JobSums
 from confide.release.noisy import NoisyAggregates, shows_noisy
 from confide.release.over_sites.among_sites import SALT, sums_of
 from confide.release.site.keys import SigningKey

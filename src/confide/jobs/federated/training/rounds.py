@@ -17,21 +17,14 @@ from confide.jobs.federated.training.spec import DPSGDOverSites
 from confide.jobs.learning.module_training import ModuleTraining
 from confide.jobs.learning.row_program import RowProgram
 from confide.jobs.learning.walk import MODEL, walked
+from confide.noise.distributed.gaussian_parts import GaussianParts
 from confide.noise.entropy import Entropy
-from confide.plans.canonical import canonical_bytes
 from confide.plans.job import JobPlan
-from confide.plans.sites.site_losses import site_losses
 from confide.rows.records import RecordRows
-
-SITES = "sites.json"
 
 
 class SumsAmongSites(Protocol):
     """The sums of a job, as one site takes part in them."""
-
-    @property
-    def added(self) -> tuple[str, ...]:
-        """Names of the sites that are in the sums."""
 
     def add(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
         """Send this site's noisy numbers of the next sum, hidden, and return the sum over sites."""
@@ -73,19 +66,19 @@ class TrainingRounds:
         progress: Callable[[str], None],
     ) -> Mapping[str, bytes]:
         """Return public files by name; called once, after the charge is durable."""
-        part = self._spec.shared.part.noise
+        part = self._spec.shared.part
 
         def hide(total: Ints, entropy: Entropy) -> Ints:
-            numbers = part.randomize(total, entropy=entropy)
+            numbers = with_part(total, part=part, entropy=entropy)
             return np.array(among.add(tuple(numbers.tolist())), dtype=np.int64)
 
         training = self._training(hide)
         files = training.advanced(
             rows, part=1, before=training.opened(), entropy=entropy, progress=progress
         )
-        return self._with_sites(files[MODEL], added=among.added)
+        return {MODEL: files[MODEL]}
 
-    def files(self, totals: Sequence[int], *, added: tuple[str, ...]) -> Mapping[str, bytes]:
+    def files(self, totals: Sequence[int]) -> Mapping[str, bytes]:
         """Return the same files from the sums, one after another, as who reads no row makes them.
 
         Raises:
@@ -95,25 +88,7 @@ class TrainingRounds:
         if len(totals) != training.steps * training.parameters:
             raise ContractError("The sums over sites are not of this plan.")
         sums = np.array(totals, dtype=np.int64).reshape(training.steps, training.parameters)
-        model = walked(training, program=self._program, first=self._first, sums=sums)
-        return self._with_sites(model, added=added)
-
-    def _with_sites(self, model: bytes, *, added: tuple[str, ...]) -> Mapping[str, bytes]:
-        held = self._spec.federation.tolerance
-        losses = site_losses(self._plan.events[0].event.rho(), tolerance=held)
-        k = self._spec.federation.sites_per_person
-        said = {
-            "unit": self._plan.unit.entity.value,
-            "sites": [site.name for site in self._spec.federation.sites],
-            "added": list(added),
-            "sites-per-person": k,
-            "rho": {
-                "charged": str(losses.charged),
-                "outsider": str(losses.outsider),
-                "all-others-collude": str(losses.all_others_collude),
-            },
-        }
-        return {MODEL: model, SITES: canonical_bytes(said)}
+        return {MODEL: walked(training, program=self._program, first=self._first, sums=sums)}
 
     def _training(self, hide: Callable[[Ints, Entropy], Ints]) -> ModuleTraining:
         return ModuleTraining(
@@ -124,3 +99,8 @@ class TrainingRounds:
             delta=self._delta,
             hide=hide,
         )
+
+
+def with_part(total: Ints, *, part: GaussianParts, entropy: Entropy) -> Ints:
+    """Return a site's exact sum with its part of the noise."""
+    return part.noise.randomize(total, entropy=entropy)

@@ -30,9 +30,9 @@ from confide.errors import ContractError, UnsupportedError
 from confide.jobs.learning.dp_sgd import DPSGD, REACH
 from confide.plans.events import JobEvent
 from confide.plans.job import JobPlan
+from confide.plans.pricing.job_sums import JobSums
 from confide.plans.pricing.over_sites import largest_number
 from confide.plans.sites.federation import Federation
-from confide.plans.sites.job_sums import JobSums
 from confide.plans.sites.shared_noise import SharedNoise
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
@@ -86,8 +86,8 @@ class DPSGDOverSites:
             )
         (event,) = training.events(dataset)
         moved = moved_by_patient(training, dataset=dataset)
-        kept = training.steps * shared.rho(moved) <= event.event.rho()
-        if shared.grid != 1 or not shared.is_of(self.federation) or not kept:
+        fits = shared.grid == 1 and shared.is_of(self.federation)
+        if not fits or not _keeps(event, shared=shared, moved=moved, steps=training.steps):
             raise ContractError("Noise, charge and members of the training do not fit together.")
         width = _SIGMAS * (math.isqrt(math.ceil(shared.part.sigma_squared_each)) + 1)
         if dataset.population_at_most * moved.linf + width > largest_number(self.federation):
@@ -116,6 +116,11 @@ class DPSGDOverSites:
         sigma = math.sqrt(self.shared.total.sigma_squared) / REACH
         longest = math.sqrt(training.steps) * training.patients
         return math.sqrt(training.parameters) * sigma / longest
+
+
+def _keeps(event: JobEvent, *, shared: SharedNoise, moved: Sensitivity, steps: int) -> bool:
+    """Return whether so many steps with parts of noise lose no more than an event says."""
+    return steps * shared.rho(moved) <= event.event.rho()
 
 
 def moved_by_patient(training: DPSGD, *, dataset: Dataset) -> Sensitivity:
