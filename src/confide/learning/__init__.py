@@ -20,7 +20,7 @@ from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.linear import DPLinearRegression
 from confide.learning.logistic import DPLogisticRegression
 from confide.learning.module_classifier import DPModuleClassifier
-from confide.learning.over_sites import ModuleOverSites, OverSites
+from confide.learning.module_over_sites import ModuleOverSites, PlanOverSites
 from confide.learning.pate import Feasibility, PATEClassifier
 from confide.learning.poisson import DPPoissonRegression
 from confide.learning.scaling import PublicScaler
@@ -33,8 +33,8 @@ __all__ = [
     "DPPoissonRegression",
     "Feasibility",
     "ModuleOverSites",
-    "OverSites",
     "PATEClassifier",
+    "PlanOverSites",
     "PublicScaler",
     "TemporaryLedger",
 ]

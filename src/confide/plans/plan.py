@@ -302,10 +302,6 @@ class Priced(Protocol):
         """Every public fact that it relies on: lineage, unit, adjacency, measure."""
 
     @property
-    def federation(self) -> Federation | None:
-        """Sites that release it together; None of one site's own."""
-
-    @property
     def amount(self) -> Amount:
         """Total charge."""
 

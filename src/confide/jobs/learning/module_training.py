@@ -23,7 +23,7 @@ from confide.jobs.learning.dp_sgd import DPSGD
 from confide.jobs.learning.modules import weights_digest
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows
 from confide.jobs.learning.row_program import RowProgram
-from confide.jobs.learning.walk import CHECKPOINT, MODEL, Walk, loaded, one_thread, start
+from confide.jobs.learning.walk import CHECKPOINT, MODEL, NoisyWalk, loaded, one_thread, start
 from confide.noise.entropy import Entropy
 from confide.plans.job import JobPlan, job_loss
 from confide.privacy.accounting.compose import to_approximate
@@ -91,7 +91,7 @@ class ModuleTraining:
     ) -> Mapping[str, bytes]:
         """Return the weights after some more steps; the last ones as ``model.safetensors``."""
         spec = self._spec
-        walk = Walk(spec, program=self._program, content=before[CHECKPOINT])
+        walk = NoisyWalk(spec, program=self._program, content=before[CHECKPOINT])
         of = rows_of(rows, spec=spec, dataset=self._plan.dataset)
         clip = float(spec.clip)
         gradients = PerPatientGradients(self._program, weights=walk.tensors, clip=clip)

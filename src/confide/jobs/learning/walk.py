@@ -26,7 +26,7 @@ CHECKPOINT, MODEL = "checkpoint.safetensors", "model.safetensors"
 _STATE, _AVERAGE = "state.", "average"
 
 
-class Walk:
+class NoisyWalk:
     """Weights on their way; ``tensors`` are those that gradients are taken at, trained and frozen.
 
     Args:
@@ -94,7 +94,7 @@ def walked(
         first: The weights that it starts from, by name.
         sums: One a step; each of shape (parameters,).
     """
-    walk = Walk(spec, program=program, content=start(first))
+    walk = NoisyWalk(spec, program=program, content=start(first))
     with one_thread():
         for number, noisy in enumerate(sums):
             walk.step(noisy, number=number)

@@ -1,6 +1,7 @@
 """A job whose noisy vectors sites add up: how many sums, of how many numbers each."""
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from confide.plans.canonical import Json
 from confide.plans.job import JobPlan
@@ -28,3 +29,11 @@ class JobSums:
     def digest(self) -> str:
         """Return the digest of the job's plan."""
         return self.plan.digest()
+
+
+@runtime_checkable
+class AddedBySites(Protocol):
+    """A job that says which sums sites make of it."""
+
+    def sums(self, plan: JobPlan) -> JobSums:
+        """Return what sites add."""

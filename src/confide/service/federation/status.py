@@ -7,9 +7,9 @@ from confide.errors import ConfideError, MessageRefusedError
 from confide.files.federation.federation import read_federation
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import Proposal, proposals
-from confide.jobs.federated.training.spec import DPSGDOverSites
 from confide.jobs.kinds import read_spec
 from confide.plans.plan import Plan
+from confide.plans.pricing.job_sums import AddedBySites
 from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.plans.sites.federation import Federation
 from confide.statistics import read_priced
@@ -126,7 +126,7 @@ def _sums(proposal: Proposal) -> int:
     if isinstance(plan, Plan):
         return len(lengths_of_sums(plan))
     job = read_spec(plan.kind, plan.spec)
-    return len(job.sums(plan).lengths) if isinstance(job, DPSGDOverSites) else 0
+    return len(job.sums(plan).lengths) if isinstance(job, AddedBySites) else 0
 
 
 def _site(board: Board, name: str) -> SiteStatus:

@@ -41,7 +41,7 @@ from confide.service.federation.meeting import (
 )
 from confide.service.federation.run import OPEN_FOR, certificates_of, coordinator_of, open_run
 from confide.service.federation.telling import tell, told_that, told_why
-from confide.service.releasing.jobs import certified, gate_of
+from confide.service.releasing.jobs import certified_through, gate_of
 from confide.service.releasing.release import require_checked
 from confide.service.site import Site
 
@@ -211,7 +211,7 @@ def _released(
         request = charge_request(plan, analyst=who, request_key=run)
         return gate.take(request, answer=answer, before=heard, progress=watched)
 
-    return certified(site, plan, through=through, progress=progress)
+    return certified_through(site, plan, through=through, progress=progress)
 
 
 def run_training(

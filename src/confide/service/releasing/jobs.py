@@ -114,7 +114,7 @@ def run_job(
     def through(watched: Callable[[str], None]) -> StoredRelease:
         return gate_of(ws).release(job, plan=plan, analyst=who, request_key=key, progress=watched)
 
-    return certified(ws, plan, through=through, progress=progress)
+    return certified_through(ws, plan, through=through, progress=progress)
 
 
 @sealing
@@ -149,7 +149,7 @@ def run_in_parts(
             progress=watched,
         )
 
-    return certified(ws, plan, through=through, progress=progress)
+    return certified_through(ws, plan, through=through, progress=progress)
 
 
 def last_part(ws: OpenData) -> JobRelease | None:
@@ -165,7 +165,7 @@ def last_part(ws: OpenData) -> JobRelease | None:
     return None
 
 
-def certified(
+def certified_through(
     ws: OpenData,
     plan: JobPlan,
     *,

@@ -136,7 +136,7 @@ def moved_by_patient(training: DPSGD, *, dataset: Dataset) -> Sensitivity:
     )
 
 
-def over_sites(training: DPSGD, *, federation: Federation, dataset: Dataset) -> DPSGDOverSites:
+def shared_out(training: DPSGD, *, federation: Federation, dataset: Dataset) -> DPSGDOverSites:
     """Return a training shared out among sites, at the charge of one curator's.
 
     Args:

@@ -21,7 +21,6 @@ from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.plans.sites.federation import Member
-from confide.privacy.amount import amount
 from confide.privacy.unit import Entity
 from confide.release.site.seal import sealing
 from confide.service.federation.meeting import Meeting
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverSites:
+class PlanOverSites:
     """What a training over sites would do and cost.
 
     Attributes:
@@ -96,7 +95,7 @@ class ModuleOverSites:
             member = Member(name=name, key=ws.public_key)
         return f"{member.name}={member.key}"
 
-    def plan(self, columns: Sequence[str] | None = None) -> OverSites:
+    def plan(self, columns: Sequence[str] | None = None) -> PlanOverSites:
         """Return what a training would do and cost; reads and charges nothing.
 
         Args:
@@ -113,7 +112,7 @@ class ModuleOverSites:
             made = self._planned(ws, features)[1]
         training, members = made.spec.training, made.spec.federation
         held, k = members.tolerance, members.sites_per_person
-        return OverSites(
+        return PlanOverSites(
             digest=made.plan.digest(),
             plan=made.plan,
             sites=tuple(site.name for site in members.sites),
@@ -219,7 +218,7 @@ class ModuleOverSites:
     ) -> "tuple[Any, PlannedTraining]":
         """Return the module that sees no row, and its training over the sites."""
         from confide.jobs.federated.training.rounds import TrainingRounds
-        from confide.jobs.federated.training.spec import over_sites
+        from confide.jobs.federated.training.spec import shared_out
         from confide.jobs.learning.modules import first_weights
         from confide.service.federation.training import PlannedTraining
 
@@ -229,11 +228,11 @@ class ModuleOverSites:
                 "Over sites every patient is in each step.", hint="Leave out batch."
             )
         module, program = model._validated(features)
-        delta = amount(model.delta)
+        delta = model._delta(ws.declared.dataset.measure)
         training = model._training(
             ws, features, module=module, program=program, delta=delta, whole=True
         )
-        spec = over_sites(
+        spec = shared_out(
             training, federation=read_federation(self._file), dataset=ws.declared.dataset
         )
         plan = planned(ws, spec, study=Study(id="module"))
