@@ -33,7 +33,7 @@ PERMITTED = {
     # of threads that inspect a ledger whoever ends first lets it be collected again
     "budget/chain/garbage.py": {"gc", "disable"},
     # by all trainings together
-    "jobs/learning/module_training.py": {"set_num_threads"},
+    "jobs/learning/walk.py": {"set_num_threads"},
     # before a command begins, and after it ended
     "cli/streams.py": {"dup2"},
 }

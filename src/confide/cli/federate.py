@@ -127,7 +127,8 @@ def serve_site(  # noqa: PLR0913 - one for each option
     the charge stays, also where the run then ends. What has its answer is delivered at no charge,
     whatever run is proposed.
     """
-    from confide.service.federation.serve import Meeting, own_plan
+    from confide.service.federation.meeting import Meeting
+    from confide.service.federation.serve import own_plan
     from confide.service.federation.serve import serve_site as served
 
     output = Output(json=as_json, quiet=quiet)
@@ -172,8 +173,8 @@ def run(
     Reads no rows and charges nothing here. Sites may begin within 7 days. A model is several sums,
     each after the one before. Run again after a cut, it goes on where it can.
     """
+    from confide.service.federation.meeting import Meeting
     from confide.service.federation.run import run_over_sites
-    from confide.service.federation.serve import Meeting
 
     output = Output(json=as_json, quiet=quiet)
     with output.stages(_STAGES) as progress:

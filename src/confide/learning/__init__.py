@@ -20,6 +20,7 @@ from confide.learning.ledger_folder import TemporaryLedger
 from confide.learning.linear import DPLinearRegression
 from confide.learning.logistic import DPLogisticRegression
 from confide.learning.module_classifier import DPModuleClassifier
+from confide.learning.module_over_sites import ModuleOverSites, PlanOverSites
 from confide.learning.pate import Feasibility, PATEClassifier
 from confide.learning.poisson import DPPoissonRegression
 from confide.learning.scaling import PublicScaler
@@ -31,7 +32,9 @@ __all__ = [
     "DPModuleClassifier",
     "DPPoissonRegression",
     "Feasibility",
+    "ModuleOverSites",
     "PATEClassifier",
+    "PlanOverSites",
     "PublicScaler",
     "TemporaryLedger",
 ]

@@ -170,7 +170,7 @@ class DPModuleClassifier(Estimator):
             PolicyError: If the lifetime would be passed; nothing is charged.
             ReleaseFailedError: If anything fails after reading began; the charge stays.
         """
-        from confide.jobs.learning.module_training import MODEL, ModuleTraining, published
+        from confide.jobs.learning.module_training import ModuleTraining
         from confide.jobs.learning.modules import first_weights
 
         refuse_callers()
@@ -197,6 +197,13 @@ class DPModuleClassifier(Estimator):
                 request=key,
                 progress=progress or _to_terminal,
             )
+        return self._fitted(X, features=features, module=module)
+
+    def _fitted(self, X: Any, *, features: tuple[Feature, ...], module: Any) -> Self:  # noqa: N803
+        """Keep what the release says."""
+        from confide.jobs.learning.module_training import published
+        from confide.jobs.learning.walk import MODEL
+
         self.module_ = published(module, self.release_.answer.files[MODEL])
         self.classes_ = np.asarray(self.classes)
         self._keep(X, features=features, certificate=self.release_.certificate)
@@ -276,6 +283,21 @@ class DPModuleClassifier(Estimator):
         self, ws: Workspace, features: tuple[Feature, ...], *, module: Any, program: "RowProgram"
     ) -> "tuple[DPSGD, JobPlan]":
         """Return the training and its price."""
+        delta = self._delta(ws.declared.dataset.measure)
+        spec = self._training(ws, features, module=module, program=program, delta=delta)
+        return spec, planned(ws, spec, study=Study(id="module"), delta=delta)
+
+    def _training(
+        self,
+        ws: Workspace,
+        features: tuple[Feature, ...],
+        *,
+        module: Any,
+        program: "RowProgram",
+        delta: Fraction,
+        whole: bool = False,
+    ) -> "DPSGD":
+        """Return the training at ε with a δ; of everybody in each step and in one part if whole."""
         from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
         from confide.jobs.learning.modules import (
             architecture,
@@ -294,7 +316,7 @@ class DPModuleClassifier(Estimator):
         kinds = {each.value: each for each in Optimizer}
         if self.optimizer not in kinds:
             raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
-        batch = self.batch or min(BATCH, -(-self.patients // 10))
+        batch = self.patients if whole else self.batch or min(BATCH, -(-self.patients // 10))
         rate = min(Fraction(1), Fraction(batch, self.patients))
         steps = math.ceil(self.epochs / rate)
         names = [*(feature.name for feature in features), OUTCOME]
@@ -302,8 +324,7 @@ class DPModuleClassifier(Estimator):
         clip = usual_clip(module, terms=len(features)) * most
         if self.clip is not None:
             clip = amount(self.clip)
-        measure = ws.declared.dataset.measure
-        spec = DPSGD(
+        return DPSGD(
             reads=Records(
                 relation=Relation(table=ROWS),
                 reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
@@ -318,19 +339,18 @@ class DPModuleClassifier(Estimator):
             steps=steps,
             sigma_squared=noise_for(
                 amount(self.epsilon),
-                delta=self._delta(measure),
+                delta=delta,
                 rate=rate,
                 steps=steps,
                 adjacency=Adjacency.ADD_REMOVE,
-                measure=measure,
+                measure=ws.declared.dataset.measure,
             ),
             optimizer=kinds[self.optimizer],
             learning_rate=amount(self.learning_rate),
-            checkpoints=min(self.checkpoints, steps),
+            checkpoints=1 if whole else min(self.checkpoints, steps),
             program=program.digest,
             first_weights=weights_digest(first_weights(module)),
         )
-        return spec, planned(ws, spec, study=Study(id="module"), delta=self._delta(measure))
 
     def _delta(self, measure: Measure) -> Fraction:
         """Return the δ that is charged: all of it, or the half that is kept for it beside ρ."""

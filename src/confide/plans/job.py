@@ -9,12 +9,13 @@ verifier compute it without knowing the job.
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from confide.errors import ContractError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.events import JobEvent, job_events_json, total_loss
 from confide.plans.plan import Study
+from confide.plans.sites.federation import Federation
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.amount import ATTO, Amount
 from confide.privacy.loss import PrivacyLoss, ZeroConcentratedDP
@@ -44,6 +45,20 @@ class Job(Protocol):
         """Return what it draws; raises ContractError if the job does not suit the data set."""
 
 
+@runtime_checkable
+class JobOverSites(Protocol):
+    """A job whose noisy vectors sites add up."""
+
+    @property
+    def federation(self) -> Federation:
+        """The sites."""
+
+
+def federation_of(job: Job) -> Federation | None:
+    """Return the sites that run a job together; None of one that runs at one site."""
+    return job.federation if isinstance(job, JobOverSites) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlan:
     """A job, complete and priced, fixed before any row is read.
@@ -58,6 +73,7 @@ class JobPlan:
         nano: Charge in 1e-9 of the measure's unit (ε or ρ).
         atto: Charge in 1e-18 of δ; 0 where no event needs it.
         version: Of this format; a field is never removed or redefined.
+        federation: Sites that run it together; None of one site's own.
     """
 
     study: Study
@@ -69,6 +85,7 @@ class JobPlan:
     nano: int
     atto: int = 0
     version: int = 1
+    federation: Federation | None = None
 
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind):
@@ -147,6 +164,7 @@ def plan_job(job: Job, *, study: Study, dataset: Dataset, delta: Fraction = Frac
         events=events,
         nano=cost.nano,
         atto=cost.atto,
+        federation=federation_of(job),
     )
 
 
@@ -177,11 +195,12 @@ def require_sound_job(plan: JobPlan, *, job: Job) -> None:
     Raises:
         ContractError: Before anything is read or charged.
     """
-    same = (plan.kind, plan.spec, plan.reads, plan.events) == (
+    same = (plan.kind, plan.spec, plan.reads, plan.events, plan.federation) == (
         job.kind,
         spec_of(job),
         job.reads,
         job.events(plan.dataset),
+        federation_of(job),
     )
     if not same:
         raise ContractError(

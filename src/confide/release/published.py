@@ -61,6 +61,26 @@ def answered_request(
     return answered[-1] if answered else None
 
 
+def lost_or_answered(plan: Priced, *, ledger: Ledger, before: int | None = None) -> str:
+    """Return what became of a plan over sites that was charged before; "" if it never was.
+
+    Args:
+        plan: What is asked.
+        ledger: Of a site.
+        before: Only entries before this one count; all when None.
+    """
+    for entry in reversed(ledger.of_plan(plan.dataset.lineage, digest=plan.digest())):
+        came_to = entry.payload_sha256 or ledger.is_under_way(entry.number)
+        if (before is None or entry.number < before) and (
+            came_to or _is_lost(entry, digest=plan.digest())
+        ):
+            return (
+                f"The same was charged before: ledger entry {entry.number} of {entry.at[:10]} is "
+                f"{entry.state.value}."
+            )
+    return ""
+
+
 def is_released(plan: Plan, *, ledger: Ledger) -> bool:
     """Return whether a plan was published, or is under way, or is one that grows at no charge."""
     asked = ledger.of_plan(plan.dataset.lineage, digest=plan.digest())

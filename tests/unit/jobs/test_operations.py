@@ -11,9 +11,9 @@ from torch import nn  # noqa: E402
 from confide.errors import ContractError  # noqa: E402
 from confide.jobs.learning import operations  # noqa: E402
 from confide.jobs.learning.kinks import smooth  # noqa: E402
-from confide.jobs.learning.module_training import one_thread  # noqa: E402
 from confide.jobs.learning.modules import program_of, validated  # noqa: E402
 from confide.jobs.learning.per_patient_gradients import Rows  # noqa: E402
+from confide.jobs.learning.walk import one_thread  # noqa: E402
 from module_gradients import gradients_of  # noqa: E402
 
 ODD = 0.123

@@ -34,7 +34,7 @@ SIZES = pytest.mark.parametrize("sizes", [pytest.param((2, 9, 16, 33), id="some 
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    from confide.jobs.learning.module_training import one_thread
+    from confide.jobs.learning.walk import one_thread
 
     with one_thread():
         yield

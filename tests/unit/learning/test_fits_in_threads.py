@@ -149,7 +149,7 @@ def test_a_fit_that_is_prepared_beside_a_release_leaves_it_unheard(tmp_path):
 
 def test_trainings_that_overlap_leave_pytorch_its_threads():
     torch = pytest.importorskip("torch")
-    from confide.jobs.learning.module_training import one_thread
+    from confide.jobs.learning.walk import one_thread
 
     inside, go_on, during = threading.Event(), threading.Event(), []
 

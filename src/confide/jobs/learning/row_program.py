@@ -23,6 +23,7 @@ References:
 """
 
 import hashlib
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ from confide.jobs.learning.losses import Loss, loss_of
 from confide.jobs.learning.operations import check
 from confide.plans.canonical import canonical_bytes
 from confide.release.quiet import no_warnings
+
+_TRACING = threading.Lock()
+"""PyTorch keeps what it patches while it traces in the process, and two traces undo each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +93,7 @@ def row_program(
     start = tuple([held[name].detach().clone() for name in names] for names in (trained, frozen))
     problem = ""
     try:
-        with no_warnings():
+        with no_warnings(), _TRACING:
             graph = make_fx(functionalize(gradient))(*start, made_up, torch.tensor(1))
     except Exception as broken:  # noqa: BLE001 - the module's own code, on a made-up row
         problem = (str(broken).splitlines() or [type(broken).__name__])[0][:200]

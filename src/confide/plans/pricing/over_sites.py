@@ -13,6 +13,7 @@ to k sites.
 import itertools
 import math
 from dataclasses import replace
+from typing import TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
 from confide.noise.discrete_laplace import DiscreteLaplace
@@ -22,10 +23,14 @@ from confide.noise.mechanism import AddedNoise
 from confide.plans.growth import grown_to
 from confide.plans.house_rule import NoisyFile
 from confide.plans.plan import Measurement, Plan
+from confide.plans.pricing.job_sums import JobSums
 from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation
 from confide.plans.sites.shared_noise import shared_noise
 from confide.tables.aggregates.shapes import InRounds, Keyed, Ranked
+
+Summed: TypeAlias = Plan | JobSums
+"""Of what sites add their noisy numbers: a study, or a job."""
 
 _LARGEST_SUM = (1 << 63) - 1
 _SIGMAS = 16
@@ -71,12 +76,14 @@ def largest_number(federation: Federation) -> int:
     return _LARGEST_SUM // len(federation.sites)
 
 
-def lengths_of_sums(plan: Plan) -> tuple[int, ...]:
+def lengths_of_sums(plan: Summed) -> tuple[int, ...]:
     """Return how many numbers each site sends in each sum: one sum, or one a round of a model.
 
     The first holds the first answer of every measurement, one after another; the next one the
-    second answers of those that are asked in turn, and so on.
+    second answers of those that are asked in turn, and so on.  A job says its lengths itself.
     """
+    if isinstance(plan, JobSums):
+        return plan.lengths
     answers = (answer_lengths(each, dataset=plan.dataset) for each in plan.measurements)
     return tuple(map(sum, itertools.zip_longest(*answers, fillvalue=0)))
 

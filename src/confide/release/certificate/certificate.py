@@ -23,6 +23,7 @@ from confide.budget.ledger import Charge, Entry, Scope
 from confide.errors import InvalidParameterError
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.estimates import Estimate
+from confide.plans.job import JobPlan
 from confide.plans.plan import Plan, Priced
 from confide.plans.pricing.both_noises import has_both
 from confide.plans.pricing.by_itself import loss_by_itself
@@ -291,7 +292,7 @@ def guarantee_of(plan: Priced) -> PromisePart:
     return PromisePart(
         unit=plan.dataset.unit.entity,
         adjacency=plan.dataset.adjacency,
-        trust="sites" if isinstance(plan, Plan) and plan.federation is not None else "central",
+        trust="sites" if isinstance(plan, Plan | JobPlan) and plan.federation else "central",
         spend=_spend(plan.loss),
         equivalent=_spend(shown),
         membership_advantage=f"{float(_four_digits_up(membership_advantage(shown))):.4f}",

@@ -6,6 +6,7 @@
 from fractions import Fraction
 
 from confide.drawing.words import Words
+from confide.plans.job import JobPlan
 from confide.plans.plan import Plan
 from confide.plans.rounds.in_turn import answer_lengths
 from confide.plans.sites.federation import Federation, Member
@@ -28,7 +29,7 @@ _ALL_OTHERS = "all other sites and the coordinator together"
 _PATIENT = "a patient of {} of the sites"
 
 
-def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | None:
+def federation_part(plan: Plan | JobPlan, *, added: tuple[str, ...]) -> FederationPart | None:
     """Return who adds up, and what is lost to whom; None of a release of one site."""
     federation = plan.federation
     if federation is None:
@@ -52,7 +53,7 @@ def federation_part(plan: Plan, *, added: tuple[str, ...]) -> FederationPart | N
     )
 
 
-def over_sites_text(plan: Plan, *, words: Words) -> str:
+def over_sites_text(plan: Plan | JobPlan, *, words: Words) -> str:
     """Return who adds up and what the promise rests on, in a sentence or two; "" of one site."""
     federation = plan.federation
     if federation is None:
@@ -71,8 +72,8 @@ def _member(member: Member) -> MemberPart:
     return MemberPart(name=member.name, key=member.key)
 
 
-def _losses(plan: Plan, *, federation: Federation) -> list[SiteLossPart]:
-    if plan.dataset.measure is Measure.PURE:
+def _losses(plan: Plan | JobPlan, *, federation: Federation) -> list[SiteLossPart]:
+    if isinstance(plan, Plan) and plan.dataset.measure is Measure.PURE:
         return _pure_losses(plan, federation=federation)
     rho, k = Fraction(plan.amount.nano, NANO), federation.sites_per_person
     found = site_losses(rho, tolerance=federation.tolerance)
@@ -120,7 +121,7 @@ def _at(federation: Federation) -> range:
     return range(1, min(_PATIENT_OF, len(federation.sites)) + 1)
 
 
-def _epsilon(rho: Fraction, *, plan: Plan) -> Fraction:
+def _epsilon(rho: Fraction, *, plan: Plan | JobPlan) -> Fraction:
     return Fraction(epsilon_at(ZeroConcentratedDP(rho=rho), delta=plan.dataset.delta))
 
 

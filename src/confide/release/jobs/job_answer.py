@@ -31,10 +31,12 @@ class JobAnswer:
     Attributes:
         plan: That it followed.
         files: Contents by name.
+        added: Names of the sites that are in it, of a job over sites.
     """
 
     plan: JobPlan
     files: Mapping[str, bytes]
+    added: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for path in self.files:
@@ -47,7 +49,8 @@ class JobAnswer:
             {"path": path, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             for path, content in sorted(self.files.items())
         ]
-        return canonical_bytes({"format": FORMAT, "plan": self.plan.to_json(), "files": files})
+        head = {"format": FORMAT, "plan": self.plan.to_json(), "files": files}
+        return canonical_bytes(head | ({"added": list(self.added)} if self.added else {}))
 
     def payload(self) -> bytes:
         """Return the bytes that the ledger stores."""
@@ -67,7 +70,7 @@ def read_answer(payload: bytes) -> JobAnswer:
         VerificationError: If the bytes are no payload of this format.
     """
     head, _, rest = payload.partition(b"\n")
-    plan, listed = read_head(head)
+    plan, listed, added = read_head(head)
     files, place = {}, 0
     for path, size, sha256 in listed:
         content = rest[place : place + size]
@@ -76,11 +79,13 @@ def read_answer(payload: bytes) -> JobAnswer:
         files[path], place = content, place + size
     if place != len(rest):
         raise VerificationError("The payload of the job holds more than its files.")
-    return JobAnswer(plan=plan, files=files)
+    return JobAnswer(plan=plan, files=files, added=added)
 
 
-def read_head(head: bytes) -> tuple[JobPlan, tuple[tuple[str, int, str], ...]]:
-    """Return the plan, and path, size and SHA-256 of each file, that a first line names.
+def read_head(
+    head: bytes,
+) -> tuple[JobPlan, tuple[tuple[str, int, str], ...], tuple[str, ...]]:
+    """Return the plan, path, size and SHA-256 of each file, and sites, that a first line names.
 
     Raises:
         VerificationError: If it is none of this format.
@@ -93,6 +98,7 @@ def read_head(head: bytes) -> tuple[JobPlan, tuple[tuple[str, int, str], ...]]:
         listed = tuple(
             (str(each["path"]), int(each["size"]), str(each["sha256"])) for each in body["files"]
         )
+        added = tuple(str(name) for name in body.get("added", ()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as broken:
         if isinstance(broken, VerificationError):
             raise
@@ -101,7 +107,10 @@ def read_head(head: bytes) -> tuple[JobPlan, tuple[tuple[str, int, str], ...]]:
     safe = all(_PATH.fullmatch(path) for path in names) and names == sorted(set(names))
     if not safe or not all(0 <= size <= _LONGEST for _, size, _ in listed):
         raise VerificationError("The answer of the job names files that it may not.")
-    return plan, listed
+    members = () if plan.federation is None else (site.name for site in plan.federation.sites)
+    if [name for name in members if name in added] != list(added):
+        raise VerificationError("The answer of the job names sites that its plan does not.")
+    return plan, listed, added
 
 
 def is_answer(payload: bytes) -> bool:

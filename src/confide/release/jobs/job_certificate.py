@@ -26,6 +26,7 @@ from confide.release.certificate.certificate import (
     stated,
 )
 from confide.release.certificate.form_check import statable
+from confide.release.certificate.over_sites import federation_part
 from confide.release.certificate.parts import AuthorityPart, CommitmentPart, MovedPart
 from confide.release.certificate.software import software
 from confide.release.certificate.statement import SAMPLER, cadence_of, study_of
@@ -106,6 +107,7 @@ def derived_job(answer: JobAnswer, *, commitment: CommitmentPart | None = None) 
         reads=encode(plan.reads),
         events=[_event(event) for event in plan.events],
         outputs=files_of(answer.files),
+        federation=federation_part(plan, added=answer.added),
     )
 
 

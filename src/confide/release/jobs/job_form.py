@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from confide.release.certificate.form import FederationPart
 from confide.release.certificate.parts import (
     CertificatePart,
     DataPart,
@@ -65,6 +66,7 @@ class JobDerivedPart(CertificatePart):
     reads: Noun
     events: list[EventPart] = Field(min_length=1)
     outputs: list[FilePart]
+    federation: FederationPart | None = None
 
 
 class JobForm(JobDerivedPart, StatedPart):

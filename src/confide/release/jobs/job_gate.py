@@ -124,12 +124,26 @@ class JobGate:
         return self.engine.records(plan.reads, dataset=plan.dataset)
 
     def take(
-        self, request: ChargeRequest, *, answer: Answering, progress: Callable[[str], None]
+        self,
+        request: ChargeRequest,
+        *,
+        answer: Answering,
+        progress: Callable[[str], None],
+        before: Callable[[Entry], None] = lambda _: None,
     ) -> StoredRelease:
-        """Take the passage, under a policy that leaves nobody out."""
+        """Take the passage, under a policy that leaves nobody out.
+
+        Args:
+            request: What is charged.
+            answer: Reads rows and hides them.
+            progress: Told the name of each stage.
+            before: Told the entry that is reserved, before reading begins; what it raises gives the
+                charge back.
+        """
 
         def admit(held: Reservation) -> Answering:
             self._require_everybody(held.entry)
+            before(held.entry)
             return answer
 
         return self._passage().take(request, admit=admit, progress=progress)

@@ -69,14 +69,14 @@ def answer_in(folder: Path) -> JobAnswer:
         VerificationError: If they are not what they say.
         OSError: If one cannot be read.
     """
-    plan, listed = read_head(read_bytes(folder / JOB_PATH))
+    plan, listed, added = read_head(read_bytes(folder / JOB_PATH))
     files = {}
     for path, size, sha256 in listed:
         content = read_bytes(folder / path, largest=None)
         if len(content) != size or hashlib.sha256(content).hexdigest() != sha256:
             raise VerificationError(f"{path} was changed.")
         files[path] = content
-    return JobAnswer(plan=plan, files=files)
+    return JobAnswer(plan=plan, files=files, added=added)
 
 
 def _losses(answer: JobAnswer) -> Check:

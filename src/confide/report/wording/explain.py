@@ -356,17 +356,18 @@ def explain_certificate(certificate: Json, *, words: Words) -> Explanation:
 
 
 def _of_noise(form: CertificateForm | JobForm, *, words: Words) -> Iterator[str]:
-    """Yield what a certificate of statistics says of its noise; those of version 1 say nothing."""
+    """Yield what a certificate says of its noise and sites; statistics of version 1 say nothing."""
+    alone = because = None
     if isinstance(form, CertificateForm):
-        alone = form.guarantee.by_itself
-        sites = form.federation
-        for said in (
-            form.guarantee.noise_because,
-            None if alone is None else alone.in_words,
-            None if sites is None else sites.in_words,
-        ):
-            if said is not None:
-                yield clean(said.get(words.language, said[ENGLISH]), most=_MOST_OF_NOISE)
+        alone, because = form.guarantee.by_itself, form.guarantee.noise_because
+    sites = form.federation
+    for said in (
+        because,
+        None if alone is None else alone.in_words,
+        None if sites is None else sites.in_words,
+    ):
+        if said is not None:
+            yield clean(said.get(words.language, said[ENGLISH]), most=_MOST_OF_NOISE)
 
 
 def _continued(accounting: AccountingPart, *, words: Words) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import Proposal, proposals
 from confide.plans.canonical import Json, canonical_bytes
 from confide.plans.plan import Plan
+from confide.plans.pricing.over_sites import Summed
 from confide.plans.sites.federation import Federation
 from confide.regular_file import read_bytes, write_bytes
 from confide.release.certificate.certificate import NOISY_PATH
@@ -38,7 +39,7 @@ from confide.release.site.keys import SigningKey
 from confide.release.site.rotation import signing_key
 from confide.release.verify.verify import verify
 from confide.report.release import Release
-from confide.service.federation.serve import Meeting
+from confide.service.federation.meeting import Meeting
 from confide.service.opening import initialise, study_in
 
 OPEN_FOR = dt.timedelta(days=7)
@@ -108,7 +109,7 @@ def run_over_sites(
     if out.exists() and any(out.iterdir()):
         raise ContractError(f"{out.name or out} is not empty.", hint="Choose another --out.")
     plan = declared.plan_over(members)
-    proposal = _proposal(
+    proposal = open_run(
         plan,
         federation=members,
         meeting=meeting,
@@ -117,13 +118,17 @@ def run_over_sites(
         again=again,
         progress=progress,
     )
-    coordinator = _coordinator(proposal, federation=members, meeting=meeting, key=key)
+    coordinator = coordinator_of(proposal, federation=members, meeting=meeting, key=key)
     noisy = _sum_of(plan, board=coordinator.board, federation=members)
     if noisy is None:
         noisy = coordinator.bring_about(plan, progress=progress)
     progress("certificates")
-    found, missing = _certificates(
-        noisy, board=coordinator.board, federation=members, meeting=meeting
+    found, missing = certificates_of(
+        noisy.added,
+        payload=noisy.digest(),
+        board=coordinator.board,
+        federation=members,
+        meeting=meeting,
     )
     progress("verify")
     found = _verified(noisy, found, missing)
@@ -137,8 +142,8 @@ def run_over_sites(
     )
 
 
-def _proposal(
-    plan: Plan,
+def open_run(
+    plan: Summed,
     *,
     federation: Federation,
     meeting: Meeting,
@@ -147,13 +152,13 @@ def _proposal(
     again: bool,
     progress: Callable[[str], None],
 ) -> Proposal:
-    """Return the run that goes on, or a new one."""
+    """Return the run of a plan that goes on, or a new one."""
     now, name = meeting.clock(), federation.coordinator.name
     for earlier in proposals(meeting.folder, federation=federation):
         board = Board(meeting.folder, federation=federation, run=earlier.run)
         if board.read(NoticeKind.ABORTED, name) is not None or earlier.digest != plan.digest():
             continue
-        before = _coordinator(earlier, federation=federation, meeting=meeting, key=key)
+        before = coordinator_of(earlier, federation=federation, meeting=meeting, key=key)
         was_added = board.read(NoticeKind.ADDED, name) is not None
         if was_added and again:
             continue
@@ -170,9 +175,10 @@ def _proposal(
     return made
 
 
-def _coordinator(
+def coordinator_of(
     proposal: Proposal, *, federation: Federation, meeting: Meeting, key: SigningKey
 ) -> Coordinator:
+    """Return the coordinator in a run."""
     return Coordinator(
         federation=federation,
         board=Board(meeting.folder, federation=federation, run=proposal.run),
@@ -192,27 +198,40 @@ def _sum_of(plan: Plan, *, board: Board, federation: Federation) -> NoisyAggrega
     return sums_of(plan, totals, added=added, salt=str(said["salt"]))
 
 
-def _certificates(
-    noisy: NoisyAggregates, *, board: Board, federation: Federation, meeting: Meeting
+def certificates_of(
+    added: tuple[str, ...],
+    *,
+    payload: str,
+    board: Board,
+    federation: Federation,
+    meeting: Meeting,
 ) -> tuple[dict[str, Json], dict[str, str]]:
-    """Return the certificates of the sites in the sum that came in time, and who is missing."""
+    """Return the certificates of the sites in the sum that came in time, and who is missing.
+
+    Args:
+        added: Names of the sites that are in the sum.
+        payload: SHA-256 of what each of them certifies.
+        board: Notices of the run.
+        federation: Whose keys are pinned.
+        meeting: How long certificates are waited for.
+    """
     waiting = Waiting(
         coordinator="the sites in the sum", seconds=meeting.seconds, pause=meeting.pause
     )
 
     def all_came() -> bool | None:
-        said = (_said(board, name) for name in noisy.added)
+        said = (_said(board, name) for name in added)
         return True if all(each is not None for each in said) else None
 
     with contextlib.suppress(RoundAbortedError):  # time is up: with those that came
         waiting.until(all_came)
     keys = {site.name: site.key for site in federation.sites}
     found, missing = {}, {}
-    for name in noisy.added:
+    for name in added:
         said = _said(board, name)
         if said is None or isinstance(said, str):
             missing[name] = said or "none came in time"
-        elif why := _unfit(said, noisy=noisy, key=keys[name]):
+        elif why := _unfit(said, payload=payload, key=keys[name]):
             missing[name] = why
         else:
             found[name] = said
@@ -231,7 +250,7 @@ def _said(board: Board, name: str) -> Json | str | None:
     return None if ended is None else str(ended.get("why", "it ended"))[:500]
 
 
-def _unfit(certificate: Json, *, noisy: NoisyAggregates, key: str) -> str:
+def _unfit(certificate: Json, *, payload: str, key: str) -> str:
     """Return why a certificate is not this site's over this sum; "" if it is.
 
     Of its files those that it names are compared once they are written.
@@ -239,7 +258,7 @@ def _unfit(certificate: Json, *, noisy: NoisyAggregates, key: str) -> str:
     try:
         if certificate["signature"]["key"] != key:
             return "its certificate is signed by another key than the pinned one"
-        if certificate["accounting"]["payload-sha256"] != noisy.digest():
+        if certificate["accounting"]["payload-sha256"] != payload:
             return "its certificate is of another sum"
     except (KeyError, TypeError):
         return "what came is no certificate"

@@ -1,26 +1,19 @@
 """Serve-site: one site's part in a run, from the proposal to its own certificate."""
 
 import contextlib
-import datetime as dt
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.errors import (
-    BudgetExhaustedError,
-    ContractError,
-    MessageRefusedError,
-)
+from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
 from confide.jobs.federated.carriers.by_folder import Waiting
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import Proposal, proposals, require_approved
+from confide.jobs.federated.runs.proposal import require_approved
 from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
-from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.plans.plan import Plan
-from confide.plans.sites.federation import Federation
 from confide.plans.soundness.soundness import require_sound
 from confide.release.approval import analyst_of
 from confide.release.over_sites.site_gate import SiteGate
@@ -30,6 +23,14 @@ from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
 from confide.report.release import Release
+from confide.service.federation.meeting import (
+    CHARGED_BEFORE,
+    Meeting,
+    decline_another,
+    latest_run,
+    place_of,
+    used_rounds,
+)
 from confide.service.federation.telling import tell, told_that, told_why
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
@@ -42,11 +43,6 @@ from confide.service.releasing.deliver import (
 )
 from confide.service.releasing.release import certified_here, require_checked
 from confide.service.site import Site
-
-_USED = "federation"
-_CHARGED_BEFORE = (
-    "it was charged for this before, and its operator asked for no other run; nothing was charged."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,23 +111,6 @@ def own_plan(study: Path, *, federation: Path) -> OwnPlan:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meeting:
-    """Where members meet, and how long they wait there.
-
-    Attributes:
-        folder: The one that is synchronised.
-        seconds: How long each word of another member is waited for.
-        pause: Seconds between looks.
-        clock: Says what time it is.
-    """
-
-    folder: Path
-    seconds: float
-    pause: float = 0.2
-    clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)
-
-
 @sealing
 def serve_site(
     study: Path,
@@ -168,7 +147,7 @@ def serve_site(
     members = read_federation(federation)
     site, declared = open_study(study)
     with site:
-        plan, me = declared.plan_over(members), _place_of(site, members)
+        plan, me = declared.plan_over(members), place_of(site, members)
         require_outside(out, folder=site.folder)
         require_approved(plan, digest=approve)
         waiting = Waiting(
@@ -178,12 +157,12 @@ def serve_site(
         held = None if again else answered_request(plan, ledger=site.ledger)
         if held is None:
             progress("wait")
-            proposal = waiting.until(lambda: _latest(root, federation=members, plan=plan))
+            proposal = waiting.until(lambda: latest_run(root, federation=members, plan=plan))
             run = proposal.run
             held = answered_request(plan, ledger=site.ledger, request_key=run)
         else:
             run = held.request_key
-            _decline_another(plan, run=run, root=root, federation=members, site=site, name=name)
+            decline_another(plan, run=run, root=root, federation=members, site=site, name=name)
         board = Board(root, federation=members, run=run)
         who = analyst_of(site.ledger, plan, request=run) if held is None else held.analyst
         if held is None:
@@ -211,7 +190,7 @@ def serve_site(
                 plan,
                 site=me,
                 key=site.signer,
-                used=_used(site),
+                used=used_rounds(site),
                 board=board,
                 folder=root,
                 waiting=looking,
@@ -236,52 +215,8 @@ def _refuse_again(plan: Plan, *, board: Board, site: Site, name: str, analyst: s
     try:
         refuse_again(plan, ledger=site.ledger, analyst=analyst, request_key=board.run)
     except ContractError:
-        tell(board, NoticeKind.REFUSED, _CHARGED_BEFORE, site=site, name=name)
+        tell(board, NoticeKind.REFUSED, CHARGED_BEFORE, site=site, name=name)
         raise
-
-
-def _decline_another(
-    plan: Plan, *, run: str, root: Path, federation: Federation, site: Site, name: str
-) -> None:
-    """Tell those who wait in another run of a plan that this site takes no part in it."""
-    with contextlib.suppress(OSError, MessageRefusedError):
-        proposal = _latest(root, federation=federation, plan=plan)
-        if proposal is None or proposal.run == run or proposal.digest != plan.digest():
-            return
-        board = Board(root, federation=federation, run=proposal.run)
-        if board.read(NoticeKind.ACCEPTED, name) is None:
-            tell(board, NoticeKind.REFUSED, _CHARGED_BEFORE, site=site, name=name)
-
-
-def _place_of(site: Site, federation: Federation) -> int:
-    """Return the number of this site."""
-    for place, member in enumerate(federation.sites):
-        if member.key == site.signer.name:
-            return place
-    raise ContractError(
-        f"No site of the federation has this site's key, {site.signer.name}.",
-        hint="Tell it to the others with confide federate enrol, and get their federation.yaml.",
-    )
-
-
-def _latest(root: Path, *, federation: Federation, plan: Plan) -> Proposal | None:
-    """Return the latest run that did not end; one of another plan ends with its sum, too."""
-    name = federation.coordinator.name
-    for proposal in proposals(root, federation=federation):
-        board = Board(root, federation=federation, run=proposal.run)
-        other = proposal.digest != plan.digest()
-        if board.read(NoticeKind.ABORTED, name) is not None or (
-            other and board.read(NoticeKind.ADDED, name) is not None
-        ):
-            continue
-        return proposal
-    return None
-
-
-def _used(site: Site) -> UsedRounds:
-    place = site.folder / _USED
-    place.mkdir(mode=0o700, exist_ok=True)
-    return UsedRounds(place)
 
 
 def _released(

@@ -7,9 +7,12 @@ from confide.errors import ConfideError, MessageRefusedError
 from confide.files.federation.federation import read_federation
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import Proposal, proposals
+from confide.jobs.kinds import read_spec
+from confide.plans.plan import Plan
+from confide.plans.pricing.job_sums import AddedBySites
 from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.plans.sites.federation import Federation
-from confide.statistics import read_plan
+from confide.statistics import read_priced
 
 _BY_SITE = (NoticeKind.CERTIFIED, NoticeKind.ENDED, NoticeKind.REFUSED, NoticeKind.ACCEPTED)
 
@@ -117,9 +120,13 @@ def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStat
 def _sums(proposal: Proposal) -> int:
     """Return how many sums the plan of a proposal is; 0 of one that cannot be read here."""
     try:
-        return len(lengths_of_sums(read_plan(proposal.plan)))
+        plan = read_priced(proposal.plan)
     except ConfideError:
         return 0
+    if isinstance(plan, Plan):
+        return len(lengths_of_sums(plan))
+    job = read_spec(plan.kind, plan.spec)
+    return len(job.sums(plan).lengths) if isinstance(job, AddedBySites) else 0
 
 
 def _site(board: Board, name: str) -> SiteStatus:

@@ -114,7 +114,7 @@ def run_job(
     def through(watched: Callable[[str], None]) -> StoredRelease:
         return gate_of(ws).release(job, plan=plan, analyst=who, request_key=key, progress=watched)
 
-    return _certified(ws, plan, through=through, progress=progress)
+    return certified_through(ws, plan, through=through, progress=progress)
 
 
 @sealing
@@ -149,7 +149,7 @@ def run_in_parts(
             progress=watched,
         )
 
-    return _certified(ws, plan, through=through, progress=progress)
+    return certified_through(ws, plan, through=through, progress=progress)
 
 
 def last_part(ws: OpenData) -> JobRelease | None:
@@ -165,14 +165,24 @@ def last_part(ws: OpenData) -> JobRelease | None:
     return None
 
 
-def _certified(
+def certified_through(
     ws: OpenData,
     plan: JobPlan,
     *,
     through: Callable[[Callable[[str], None]], StoredRelease],
     progress: Callable[[str], None],
 ) -> JobRelease:
-    """Take the passage, commit to the snapshot, certify."""
+    """Take the passage, commit to the snapshot, certify.
+
+    Args:
+        ws: Whose data set.
+        plan: Of the job.
+        through: Takes the passage, with a listener to stages.
+        progress: Told the name of each stage.
+
+    Raises:
+        BudgetExhaustedError: If a cap would be passed, in words of ε; else what ``through`` does.
+    """
     folder = ws.declared.base / WORKSPACE
     with Snapshot(state=ws.engine().state, folder=folder) as snapshot:
         try:

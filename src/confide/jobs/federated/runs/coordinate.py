@@ -22,7 +22,8 @@ from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
-from confide.plans.pricing.over_sites import lengths_of_sums
+from confide.plans.pricing.job_sums import JobSums
+from confide.plans.pricing.over_sites import Summed, lengths_of_sums
 from confide.plans.sites.federation import Federation
 from confide.release.noisy import NoisyAggregates, shows_noisy
 from confide.release.over_sites.among_sites import SALT, sums_of
@@ -31,7 +32,7 @@ from confide.release.site.keys import SigningKey
 _GONE = (NoticeKind.REFUSED, NoticeKind.ENDED)
 
 
-def propose(plan: Plan, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal:
+def propose(plan: Summed, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal:
     """Return a new run of a plan over sites."""
     return Proposal(
         run=SystemEntropy().octets(32).tobytes().hex(),
@@ -85,7 +86,7 @@ class Coordinator:
     seconds: float
     pause: float
 
-    def may_go_on(self, plan: Plan, *, now: dt.datetime, until: dt.datetime) -> bool:
+    def may_go_on(self, plan: Summed, *, now: dt.datetime, until: dt.datetime) -> bool:
         """Return whether the run can come to its next sum, and sites may still wait for it.
 
         It can if no keys of that sum were passed on; and, where nobody may be missing, afterwards
@@ -114,6 +115,25 @@ class Coordinator:
             RoundAbortedError: If too few sites took part, or other ones than in the first sum; says
                 which are missing, and why if they said.
         """
+        told = self._brought_about(plan, progress=progress)
+        salt = "" if shows_noisy(plan.study) else SystemEntropy().octets(SALT).tobytes().hex()
+        noisy = sums_of(plan, told.totals, added=told.added, salt=salt)
+        self._say(NoticeKind.ADDED, written_sum(told.totals, added=told.added, salt=salt))
+        return noisy
+
+    def add_up(
+        self, job: JobSums, *, progress: Callable[[str], None]
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Return the sums of a job, one after another, and who is in them, after all were told.
+
+        Arguments and errors are those of :meth:`bring_about`.
+        """
+        told = self._brought_about(job, progress=progress)
+        self._say(NoticeKind.ADDED, written_sum(told.totals, added=told.added))
+        return told.totals, told.added
+
+    def _brought_about(self, plan: Summed, *, progress: Callable[[str], None]) -> _Told:
+        """Return all sums, of which the last one is not told yet."""
         told, sums = self._told(), len(lengths_of_sums(plan))
         try:
             while told.sums < sums:
@@ -126,10 +146,7 @@ class Coordinator:
             why = " ".join((str(error), *reasons(self.board, federation=self.federation)))
             self.abort(why)
             raise RoundAbortedError(why) from None
-        salt = "" if shows_noisy(plan.study) else SystemEntropy().octets(SALT).tobytes().hex()
-        noisy = sums_of(plan, told.totals, added=told.added, salt=salt)
-        self._say(NoticeKind.ADDED, written_sum(told.totals, added=told.added, salt=salt))
-        return noisy
+        return told
 
     def abort(self, why: str) -> None:
         """Tell all sites that there will be no sum."""
@@ -149,7 +166,7 @@ class Coordinator:
             told = told.then([int(total) for total in said["totals"]], tuple(said["added"]))
         return told
 
-    def _with_next(self, plan: Plan, told: _Told, *, progress: Callable[[str], None]) -> _Told:
+    def _with_next(self, plan: Summed, told: _Told, *, progress: Callable[[str], None]) -> _Told:
         """Return the sums with the next one."""
         terms = sum_terms(plan, run=self.board.run, before=told.totals)
         found = collect(

@@ -18,8 +18,7 @@ from confide.errors import ContractError, MessageRefusedError, PolicyError
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.plans.canonical import Json, canonical_bytes
-from confide.plans.plan import Plan
-from confide.plans.pricing.over_sites import largest_number, lengths_of_sums
+from confide.plans.pricing.over_sites import Summed, largest_number, lengths_of_sums
 from confide.plans.sites.federation import Federation
 from confide.release.certificate.software import software
 
@@ -105,7 +104,7 @@ class Proposal:
                 hint="Clocks of the members may differ by 10 minutes: set them.",
             )
 
-    def require_same(self, plan: Plan) -> None:
+    def require_same(self, plan: Summed) -> None:
         """Refuse a run of another plan than this site's own.
 
         Raises:
@@ -125,7 +124,7 @@ class Proposal:
                 hint="Install the same version everywhere; then: confide federate run --again",
             )
 
-    def _other(self, plan: Plan) -> str:
+    def _other(self, plan: Summed) -> str:
         mine = plan.to_json()
         names = sorted({*mine, *self.plan} - {"is"})
         other = [name for name in names if mine.get(name) != self.plan.get(name)]
@@ -134,7 +133,7 @@ class Proposal:
         return ", ".join(_PARTS.get(name, "unknown parts") for name in told) or "digests"
 
 
-def software_of(plan: Plan) -> str:
+def software_of(plan: Summed) -> str:
     """Return the digest of the sources that make a plan's questions; "" where it has one sum.
 
     Each site computes the next question by itself, so sites of two versions may add up answers to
@@ -143,7 +142,7 @@ def software_of(plan: Plan) -> str:
     return software().source_sha256 if len(lengths_of_sums(plan)) > 1 else ""
 
 
-def require_approved(plan: Plan, *, digest: str) -> None:
+def require_approved(plan: Summed, *, digest: str) -> None:
     """Refuse to go on with a plan of which another digest was approved.
 
     Raises:
@@ -188,7 +187,7 @@ def proposals(root: Path, *, federation: Federation) -> list[Proposal]:
     return sorted(found, key=lambda each: (each.at, each.run), reverse=True)
 
 
-def sum_terms(plan: Plan, *, run: str, before: Sequence[int] = ()) -> RoundTerms:
+def sum_terms(plan: Summed, *, run: str, before: Sequence[int] = ()) -> RoundTerms:
     """Return the terms of the next sum of a run.
 
     Later sums are about what was told of those before: sites that were told different things speak

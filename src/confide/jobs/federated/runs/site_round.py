@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import RoundAbortedError
+from confide.errors import ContractError, RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import Waiting, heard_until_asked, say_the_rest
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.runs.notices import Board, NoticeKind
@@ -16,7 +16,7 @@ from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.noise.entropy import SystemEntropy
 from confide.plans.canonical import Json
 from confide.plans.plan import Plan
-from confide.plans.pricing.over_sites import lengths_of_sums
+from confide.plans.pricing.over_sites import Summed, lengths_of_sums
 from confide.release.noisy import NoisyAggregates
 from confide.release.over_sites.among_sites import sums_of
 from confide.release.site.keys import SigningKey
@@ -43,7 +43,7 @@ class SiteRound:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Summed,
         *,
         site: int,
         key: SigningKey,
@@ -61,6 +61,16 @@ class SiteRound:
         self._numbers: tuple[int, ...] = ()
         self._delivery = b""
         self._terms, self._carrier, self._participant = self._next()
+
+    @property
+    def run(self) -> str:
+        """Which run it is."""
+        return self._board.run
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Names of the sites that are in the sums; none before the first."""
+        return self._added
 
     def gather(self) -> None:
         """Say and hear all that comes before this site's numbers are asked for.
@@ -104,8 +114,11 @@ class SiteRound:
         """Return all that was added.
 
         Raises:
-            ContractError: If the last sum was not told, or is not of this plan.
+            ContractError: If the last sum was not told, or is not of this plan, or that is a
+                job's, which keeps its sums itself.
         """
+        if not isinstance(self._plan, Plan):
+            raise ContractError("The sums of a job are no noisy aggregates.")
         return sums_of(self._plan, self._totals, added=self._added, salt=self._salt)
 
     def _next(self) -> tuple[RoundTerms, FolderCarrier, Participant]:

@@ -20,8 +20,8 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import MissingExtraError
-from confide.jobs.learning.module_training import one_thread
 from confide.jobs.learning.per_patient_gradients import PerPatientGradients, Rows
+from confide.jobs.learning.walk import one_thread
 from confide.jobs.synthesis.deep.latent import coins_of, key_of_step
 from confide.jobs.synthesis.deep.networks import (
     NetworkForm,

@@ -14,7 +14,7 @@ import numpy as np
 from confide.arrays import Ints
 from confide.errors import MissingExtraError
 from confide.jobs.learning.dp_sgd import sampled_noise
-from confide.jobs.learning.module_training import one_thread
+from confide.jobs.learning.walk import one_thread
 from confide.jobs.synthesis.deep.generated import BaselineData, RowMaker
 from confide.jobs.synthesis.deep.networks import (
     NetworkForm,

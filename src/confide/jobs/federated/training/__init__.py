@@ -1,0 +1,1 @@
+"""Trainings over sites: gradients clipped by patient and added up, each site with its noise."""

@@ -1,0 +1,106 @@
+"""A training over sites, as one site runs it, and the model that everybody makes of the sums.
+
+*Privacy:* what leaves a site in a step is the sum over its patients with its part of the noise,
+under masks that vanish in the sum alone; never before its charge is durable.  All else, weights and
+model, is a function of noisy sums.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from confide.arrays import Ints
+from confide.errors import ContractError
+from confide.jobs.federated.training.spec import DPSGDOverSites
+from confide.jobs.learning.module_training import ModuleTraining
+from confide.jobs.learning.row_program import RowProgram
+from confide.jobs.learning.walk import MODEL, walked
+from confide.noise.distributed.gaussian_parts import GaussianParts
+from confide.noise.entropy import Entropy
+from confide.plans.job import JobPlan
+from confide.rows.records import RecordRows
+
+
+class SumsAmongSites(Protocol):
+    """The sums of a job, as one site takes part in them."""
+
+    def add(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """Send this site's noisy numbers of the next sum, hidden, and return the sum over sites."""
+
+
+class TrainingRounds:
+    """Runs a :class:`~.spec.DPSGDOverSites` at one site, and makes its files of all sums.
+
+    Args:
+        spec: What is planned.
+        plan: Of it.
+        program: Of the module.
+        first: The weights that the training starts from, by name.
+        delta: At which progress tells ε.
+
+    Raises:
+        ContractError: If program or weights are not those of the plan.
+    """
+
+    def __init__(
+        self,
+        spec: DPSGDOverSites,
+        *,
+        plan: JobPlan,
+        program: RowProgram,
+        first: Mapping[str, Any],
+        delta: Fraction,
+    ) -> None:
+        self._spec, self._plan, self._program = spec, plan, program
+        self._first, self._delta = dict(first), delta
+        self._training(lambda total, _: total)  # refuses another module than the plan's
+
+    def run(
+        self,
+        rows: RecordRows,
+        *,
+        among: SumsAmongSites,
+        entropy: Entropy,
+        progress: Callable[[str], None],
+    ) -> Mapping[str, bytes]:
+        """Return public files by name; called once, after the charge is durable."""
+        part = self._spec.part
+
+        def hide(total: Ints, entropy: Entropy) -> Ints:
+            numbers = with_part(total, part=part, entropy=entropy)
+            return np.array(among.add(tuple(numbers.tolist())), dtype=np.int64)
+
+        training = self._training(hide)
+        files = training.advanced(
+            rows, part=1, before=training.opened(), entropy=entropy, progress=progress
+        )
+        return {MODEL: files[MODEL]}
+
+    def files(self, totals: Sequence[int]) -> Mapping[str, bytes]:
+        """Return the same files from the sums, one after another, as who reads no row makes them.
+
+        Raises:
+            ContractError: If there are more or fewer numbers than the plan asks for.
+        """
+        training = self._spec.training
+        if len(totals) != training.steps * training.parameters:
+            raise ContractError("The sums over sites are not of this plan.")
+        sums = np.array(totals, dtype=np.int64).reshape(training.steps, training.parameters)
+        return {MODEL: walked(training, program=self._program, first=self._first, sums=sums)}
+
+    def _training(self, hide: Callable[[Ints, Entropy], Ints]) -> ModuleTraining:
+        return ModuleTraining(
+            self._spec.training,
+            plan=self._plan,
+            program=self._program,
+            first=self._first,
+            delta=self._delta,
+            hide=hide,
+        )
+
+
+def with_part(total: Ints, *, part: GaussianParts, entropy: Entropy) -> Ints:
+    """Return a site's exact sum with its part of the noise."""
+    return part.noise.randomize(total, entropy=entropy)
