@@ -52,6 +52,16 @@ def test_a_regression_that_learns_from_the_rows_is_caught():
     assert not holds(counted)
 
 
+def test_a_table_that_is_brought_to_the_exact_number_of_rows_is_caught():
+    def counted(spec, levels, *, table, dataset):
+        found = compared.counted_for(spec, levels, table=table, dataset=dataset)
+        sizes, rows = spec.synthesis.sizes(dataset), len(levels)
+        whole = compared.distance_of_pairs(levels, table, sizes=sizes, rows=rows)
+        return found | {"pairs": np.array([whole])}
+
+    assert not holds(counted)
+
+
 def test_a_distance_of_shares_of_the_rows_is_caught():
     def counted(spec, levels, *, table, dataset):
         found = compared.counted_for(spec, levels, table=table, dataset=dataset)

@@ -197,7 +197,8 @@ def _content(values: Values, *, form: Format, label: dict[str, str]) -> bytes:
                 if pa.types.is_string(field.type):
                     told = [None if v is None else inert(v) for v in table[place].to_pylist()]
                     table = table.set_column(place, field.name, pa.array(told, pa.string()))
-            pyarrow.csv.write_csv(table, out)
+            names = [inert(name) for name in table.column_names]
+            pyarrow.csv.write_csv(table.rename_columns(names), out)
     return out.getvalue()
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from confide.files.synth.synth import DeclaredSynthesis, read_synth
 from confide.jobs.kinds import in_parts
 from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
-from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE
+from confide.jobs.synthesis.acceptance.verdict import CONFIDENCE, off_by_rows
 from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.jobs.synthesis.deep.training import DeepTraining
@@ -265,7 +265,9 @@ def _planned_check(plan: JobPlan, *, declared: DeclaredSynthesis) -> PlannedChec
     off = None
     if check.criteria.pairs:
         noise = check.noise(PAIRS, adjacency=plan.adjacency)
-        off = noise.half_width(CONFIDENCE) / (2 * check.pairs * declared.job.rows)
+        rows = declared.job.rows
+        off = noise.half_width(CONFIDENCE) / (2 * check.pairs * rows)
+        off += off_by_rows(check, adjacency=plan.adjacency, rows=rows)
     drawn = tuple(told_event(event) for event in plan.events)
     return PlannedCheck(loss=told_loss(plan), noise=drawn, error_of_pairs=off)
 

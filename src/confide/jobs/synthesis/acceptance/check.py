@@ -4,11 +4,15 @@
 patient who comes or goes moves each distance ‖M_ij − E_ij‖₁ by at most m, and their sum over P
 pairs by at most P·m; one who is replaced by 2·P·m.  An association and a prediction are tables of
 counts, of which m rows of a patient move L1 by at most m and L2 by at most m; twice as much in L1
-and 2m² in squared L2 when one is replaced.  ∎
+and 2m² in squared L2 when one is replaced.
+
+A generator counted no rows, and its table has as many as were declared.  So rows are counted first,
+which m rows of a patient move by at most m; each table of the synthetic rows is then brought to the
+released number n̂, in whole rows, and what is said of ‖M_ij − E_ij‖₁ holds for every n̂.  ∎
 
 *Privacy:* the synthetic table, the criteria and the regression that learned from the table are
-public, so what is counted, and in which cells, does not depend on rows.  Each of k criteria gets a
-k-th of the budget of the check.
+public, so what is counted, and in which cells, does not depend on rows.  Each of k criteria, and
+the number of rows where it is counted, gets an equal part of the budget of the check.
 """
 
 from dataclasses import dataclass
@@ -18,6 +22,7 @@ from typing import ClassVar
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
+from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
@@ -28,6 +33,7 @@ from confide.tables.records import Records
 from confide.tables.schema import Dataset
 
 PAIRS = "pairs"
+ROWS = "rows"
 
 
 @takes_numbers
@@ -73,6 +79,11 @@ class SynthesisCheck:
         many = len(self.synthesis.columns)
         return many * (many - 1) // 2
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether rows are counted: tables of as many rows as were declared are to be compared."""
+        return bool(self.criteria.pairs) and isinstance(self.synthesis, DeepSynthesis)
+
     def moved(self, name: str, *, adjacency: Adjacency) -> tuple[int, int]:
         """Return L1 and squared L2 by which one patient moves what is counted for a criterion."""
         l1, l2_squared = self.synthesis.moved(adjacency)
@@ -83,7 +94,7 @@ class SynthesisCheck:
     def noise(self, name: str, *, adjacency: Adjacency) -> AddedNoise:
         """Return what is added for a criterion."""
         l1, l2_squared = self.moved(name, adjacency=adjacency)
-        many = self.criteria.measured
+        many = len(self.names)
         if self.epsilon:
             return DiscreteLaplace(scale=many * l1 / self.epsilon)
         return DiscreteGaussian(sigma_squared=many * l2_squared / (2 * self.rho))
@@ -93,13 +104,14 @@ class SynthesisCheck:
         """What is counted, in order."""
         of = self.criteria
         return (
+            *((ROWS,) if self.counts_rows else ()),
             *((PAIRS,) if of.pairs else ()),
             *(f"association {i}" for i in range(1, len(of.associations) + 1)),
             *(f"prediction {i}" for i in range(1, len(of.predictions) + 1)),
         )
 
     def events(self, dataset: Dataset) -> tuple[JobEvent, ...]:
-        """Return one noisy number or table a criterion.
+        """Return one noisy number or table a criterion; the number of rows where it is counted.
 
         Raises:
             ContractError: If the job does not suit the data set.

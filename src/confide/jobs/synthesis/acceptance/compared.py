@@ -13,7 +13,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import VerificationError
-from confide.jobs.synthesis.acceptance.check import SynthesisCheck
+from confide.jobs.synthesis.acceptance.check import ROWS, SynthesisCheck
 from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.counts import exact_table
 from confide.jobs.synthesis.criteria import AlikeAssociation, GoodPrediction
@@ -32,23 +32,51 @@ _RIDGE = 1.0
 _STEPS = 30
 
 
-def distance_of_pairs(levels: Ints, table: Ints, *, sizes: tuple[int, ...]) -> int:
+def distance_of_pairs(
+    levels: Ints, table: Ints, *, sizes: tuple[int, ...], rows: int | None = None
+) -> int:
     """Return the sum over pairs of columns of ‖M_ij − E_ij‖₁, in rows.
 
     Args:
         levels: Of rows; shape (rows, columns).
         table: Levels of synthetic rows; shape (synthetic rows, columns).
         sizes: Number of levels of each column.
+        rows: Released number of rows to which each E_ij is brought; as it is when None.
 
     Example:
         >>> one, other = np.array([[0, 0], [1, 1]]), np.array([[0, 0], [1, 0]])
         >>> distance_of_pairs(one, other, sizes=(2, 2))
         2
     """
-    return sum(
-        int(np.abs(exact_table(levels, p, sizes=sizes) - exact_table(table, p, sizes=sizes)).sum())
-        for p in itertools.combinations(range(len(sizes)), 2)
-    )
+    found = 0
+    for pair in itertools.combinations(range(len(sizes)), 2):
+        expected = np.rint(_brought(table, pair, sizes=sizes, rows=rows)).astype(np.int64)
+        found += int(np.abs(exact_table(levels, pair, sizes=sizes) - expected).sum())
+    return found
+
+
+def rounded_off(table: Ints, *, sizes: tuple[int, ...], rows: int) -> float:
+    """Return by how much whole rows differ, over all pairs, from tables brought to ``rows``.
+
+    Arguments are those of :func:`distance_of_pairs`.
+    """
+    found = 0.0
+    for pair in itertools.combinations(range(len(sizes)), 2):
+        expected = _brought(table, pair, sizes=sizes, rows=rows)
+        found += float(np.abs(np.rint(expected) - expected).sum())
+    return found
+
+
+def _brought(
+    table: Ints, pair: tuple[int, int], *, sizes: tuple[int, ...], rows: int | None
+) -> Floats:
+    times = 1.0 if rows is None else rows / max(1, len(table))
+    return np.asarray(times * exact_table(table, pair, sizes=sizes))
+
+
+def rows_of(counted: Mapping[str, Floats | Ints]) -> int:
+    """Return the released number of rows, at least 1."""
+    return max(1, int(counted[ROWS][0]))
 
 
 def association_table(
@@ -170,17 +198,23 @@ class CheckRunner:
         progress("compare")
         spec, dataset = self._spec, self._plan.dataset
         levels = levels_of(rows, spec.synthesis, dataset=dataset)
-        counted = counted_for(spec, levels, table=self._table, dataset=dataset)
-        found = {}
-        for name, exact in counted.items():
+
+        def noisy(name: str, exact: Ints) -> Ints:
             noise = spec.noise(name, adjacency=self._plan.adjacency)
-            noisy = noise.randomize(exact.ravel(), entropy=entropy).reshape(exact.shape)
-            found[name] = noisy.tolist()
-        return {CHECK_FILE: _file(found)}
+            return noise.randomize(exact.ravel(), entropy=entropy).reshape(exact.shape)
+
+        found: dict[str, Ints] = {}
+        rows_told: int | None = None
+        if spec.counts_rows:
+            found[ROWS] = noisy(ROWS, np.array([len(levels)], dtype=np.int64))
+            rows_told = rows_of(found)
+        counted = counted_for(spec, levels, table=self._table, dataset=dataset, rows=rows_told)
+        found |= {name: noisy(name, exact) for name, exact in counted.items()}
+        return {CHECK_FILE: _file({name: each.tolist() for name, each in found.items()})}
 
 
 def counted_for(
-    spec: SynthesisCheck, levels: Ints, *, table: Ints, dataset: Dataset
+    spec: SynthesisCheck, levels: Ints, *, table: Ints, dataset: Dataset, rows: int | None = None
 ) -> dict[str, Ints]:
     """Return exact whole numbers of each criterion, by name.
 
@@ -189,18 +223,20 @@ def counted_for(
         levels: Of rows; shape (rows, columns).
         table: Levels of synthetic rows.
         dataset: Public facts.
+        rows: Released number of rows, where they are counted.
     """
     of, synthesis = spec.criteria, spec.synthesis
     sizes, found = synthesis.sizes(dataset), []
     if of.pairs:
-        found.append(np.array([distance_of_pairs(levels, table, sizes=sizes)], dtype=np.int64))
+        distance = distance_of_pairs(levels, table, sizes=sizes, rows=rows)
+        found.append(np.array([distance], dtype=np.int64))
     found += [
         association_table(levels, each, spec=synthesis, dataset=dataset) for each in of.associations
     ]
     for each in of.predictions:
         score = LearnedScore.learned(table, each, spec=synthesis, dataset=dataset)
         found.append(prediction_table(levels, each, score=score, spec=synthesis, dataset=dataset))
-    return dict(zip(spec.names, found, strict=True))
+    return dict(zip([name for name in spec.names if name != ROWS], found, strict=True))
 
 
 def read_check(content: bytes, *, spec: SynthesisCheck) -> dict[str, Floats]:

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.jobs.synthesis.acceptance.check import PAIRS, SynthesisCheck
+from confide.jobs.synthesis.acceptance.check import PAIRS, ROWS, SynthesisCheck
 from confide.jobs.synthesis.acceptance.compared import (
     LearnedScore,
     association_table,
     prediction_table,
+    rounded_off,
+    rows_of,
 )
 from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 _DRAWS = 2000
 CONFIDENCE = 0.95
+_OF_ROWS = 0.999
+"""Chance with which the number of rows is known to what is added to the interval of pairs."""
 _Statistic: TypeAlias = Callable[[Floats], float]
 
 
@@ -135,7 +139,7 @@ def verdict_on(
         coins = Simulation(payload_digest=digest)
         adjacency = dataset.adjacency
         if criteria.pairs:
-            found.append(_pairs(check, counted[PAIRS], adjacency, table=table, coins=coins))
+            found.append(_pairs(check, counted, dataset, table=table, coins=coins))
         for place, each in enumerate(criteria.associations, 1):
             name = f"association {place}"
             statistic: _Statistic = log_odds_ratio if each.levels else correlation
@@ -219,18 +223,33 @@ def auc_of_bins(counts: Floats) -> float:
     return float(np.clip((has * (below + without / 2)).sum() / pairs, 0, 1))
 
 
+def off_by_rows(check: SynthesisCheck, *, adjacency: Adjacency, rows: int) -> float:
+    """Return how far the noise of the number of rows may bring the mean error of pairs off.
+
+    ½‖M/n − E/N‖₁ and ½‖M/n̂ − E/N‖₁ differ by at most |n̂ − n|/(2n̂).
+    """
+    if not check.counts_rows:
+        return 0.0
+    return check.noise(ROWS, adjacency=adjacency).half_width(_OF_ROWS) / (2 * rows)
+
+
 def _pairs(
     check: SynthesisCheck,
-    noisy: Floats,
-    adjacency: Adjacency,
+    counted: Mapping[str, Floats],
+    dataset: Dataset,
     *,
     table: Ints,
     coins: Simulation,
 ) -> CriterionFound:
-    whole = 2 * check.pairs * len(table)
-    ends = _interval(
+    adjacency, off = dataset.adjacency, 0.0
+    rows = rows_of(counted) if check.counts_rows else len(table)
+    whole = 2 * check.pairs * rows
+    if check.counts_rows:
+        off = rounded_off(table, sizes=check.synthesis.sizes(dataset), rows=rows) / whole
+        off += off_by_rows(check, adjacency=adjacency, rows=rows)
+    value, lower, upper = _interval(
         lambda counts: float(np.clip(counts[0] / whole, 0, 1)),
-        noisy,
+        counted[PAIRS],
         check.noise(PAIRS, adjacency=adjacency),
         coins.generator(PAIRS),
     )
@@ -238,7 +257,7 @@ def _pairs(
     return _judged(
         "mean error of pairs of columns",
         accepted=f"at most {most:g}",
-        ends=ends,
+        ends=(value, max(0.0, lower - off), min(1.0, upper + off)),
         of_table=None,
         least=None,
         most=most,
