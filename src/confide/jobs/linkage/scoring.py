@@ -21,8 +21,8 @@ _MARGIN = 0.999
 """Of the threshold that Splink is told, so that what counts is decided on the grid alone."""
 
 LONGEST_TEXT = 1000
-"""Characters of a text that are compared.  A distance of two texts takes memory, or time, that grows
-with the product of their lengths, so that one long cell would make the job fail after the charge."""
+"""Characters of a text that are compared.  A distance of two texts takes memory, or time, that
+grows with the product of their lengths: one long cell would make the job fail after the charge."""
 
 Texts = Mapping[str, Sequence[str | None]]
 
