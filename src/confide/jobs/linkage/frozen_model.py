@@ -2,8 +2,9 @@
 
 *Lemma.*  The score of a pair is a function of its two rows and of public numbers: every condition
 is a total function of the pair (:mod:`.pair_conditions`); m and u of each level are written out; no
-term frequencies, which are counted in the tables, no sampling and no training.  So a person who
-comes or goes changes the scores of their own pairs and of no others.  ∎
+term frequencies, which are counted in the tables, no sampling and no training; no field has a name
+by which Splink chooses rows.  So a person who comes or goes changes the scores of their own pairs
+and of no others.  ∎
 
 *Privacy:* the model is part of the plan.  That it was not trained on these rows is the steward's
 word, which ``because`` keeps.
@@ -25,6 +26,10 @@ from confide.plans.canonical import canonical_bytes
 
 RECORD = "record"
 """Column of the number of a row; no field may be called so."""
+
+_NAMES_OF_SPLINK = frozenset({RECORD, "source_dataset"})
+"""Columns of each row that Splink gives a meaning of its own.  Where a table has a source_dataset,
+Splink links those rows alone that have the first row's: one person would move all pairs."""
 
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,40}", re.ASCII)
 _IGNORED = frozenset(
@@ -95,8 +100,11 @@ def read_frozen_model(value: Any, *, fields: tuple[str, ...]) -> str:
                 "Expected fields of small letters, digits and underscores.",
                 hint="Declare the column by such a name, with source: what it is called there.",
             )
-    if RECORD in fields:
-        raise ContractError("No field may be called record.", hint="Declare it by another name.")
+    for name in sorted(_NAMES_OF_SPLINK.intersection(fields)):
+        raise ContractError(
+            f"No field may be called {name}, which means something else to Splink.",
+            hint="Declare the column by another name, with source: what it is called there.",
+        )
     comparisons = [_comparison(each, fields=fields) for each in _list(value, "comparisons")]
     rules = _list(value, "blocking_rules_to_generate_predictions")
     model = {

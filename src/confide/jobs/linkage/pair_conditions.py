@@ -6,7 +6,9 @@ refused.  So no text of a file reaches the engine.
 *Lemma.*  What is written is a total function of the texts of the pair: there is no subquery,
 window, aggregate or chance in it, and nothing that fails for some cell: texts meet texts and
 numbers meet numbers, so the engine casts nothing by itself; numbers are lengths, distances,
-constants up to 10⁶ and ``try_cast(… as double)``, whose differences cannot overflow.  ∎
+constants up to 10⁶ and ``try_cast(… as double)``, whose differences are at worst infinite or no
+number, which the engine compares as others.  Texts have a largest length (:mod:`.scoring`), as the
+engine holds a table of both lengths for a distance.  ∎
 """
 
 import enum

@@ -20,6 +20,10 @@ _FIRST, _SECOND = "a", "b"
 _MARGIN = 0.999
 """Of the threshold that Splink is told, so that what counts is decided on the grid alone."""
 
+LONGEST_TEXT = 1000
+"""Characters of a text that are compared.  A distance of two texts takes memory, or time, that
+grows with the product of their lengths: one long cell would make the job fail after the charge."""
+
 Texts = Mapping[str, Sequence[str | None]]
 
 
@@ -55,7 +59,7 @@ def try_model(model: str, *, fields: Sequence[str]) -> None:
 def score_pairs(
     first: Texts, second: Texts, *, fields: Sequence[str], model: str, least: int, steps: int
 ) -> ScoredPairs:
-    """Return every pair of at least a score.
+    """Return every pair of at least a score; of a text the first 1,000 characters are compared.
 
     Args:
         first: Columns ``t0, t1, …`` of the first table, in the order of the fields.
@@ -118,8 +122,12 @@ def _predicted(
 def _arrow(texts: Texts, *, fields: Sequence[str]) -> "object":
     import pyarrow as pa
 
-    columns = {name: pa.array(texts[f"t{i}"], pa.string()) for i, name in enumerate(fields)}
+    columns = {name: pa.array(_cut(texts[f"t{i}"]), pa.string()) for i, name in enumerate(fields)}
     return pa.table({RECORD: pa.array(range(len(texts["t0"])), pa.int64()), **columns})
+
+
+def _cut(texts: Sequence[str | None]) -> list[str | None]:
+    return [text and text[:LONGEST_TEXT] for text in texts]
 
 
 def _pairs(

@@ -155,6 +155,21 @@ def test_a_model_with_term_frequencies_is_refused_on_the_command_line(tmp_path):
     assert "term frequencies" in ran.err
 
 
+@pytest.mark.parametrize("name", ["source_dataset", "record"])
+def test_a_field_by_whose_name_splink_chooses_rows_is_refused_before_anything_is_charged(
+    name, tmp_path
+):
+    """Of a field source_dataset Splink keeps the rows that have the first row's: one moves all."""
+    file = registers(tmp_path / "site")
+    for each in file.parent.iterdir():
+        if each.is_file():
+            each.write_text(each.read_text().replace("born", name))
+    ran = confide("link", "run", file, "--out", tmp_path / "out")
+    assert ran.code != 0
+    assert f"No field may be called {name}" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_rows_are_read_after_the_charge(tmp_path, monkeypatch):
     from confide.rows.engines.duckdb import DuckDBEngine
 
