@@ -16,8 +16,10 @@ from confide.version import __version__ as __version__
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from confide import errors, learning
+    from confide.jobs.federated.training.spec import DPSGDOverSites
     from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.pate.job import Pate
+    from confide.jobs.linkage.spec import Linkage
     from confide.jobs.synthesis.acceptance.check import SynthesisCheck
     from confide.jobs.synthesis.analyses import (
         AnalysisOf,
@@ -80,7 +82,9 @@ if TYPE_CHECKING:
 _WHERE = {
     "open": ("confide.workspace", "open_workspace"),
     "DPSGD": ("confide.jobs.learning.dp_sgd", "DPSGD"),
+    "DPSGDOverSites": ("confide.jobs.federated.training.spec", "DPSGDOverSites"),
     "Pate": ("confide.jobs.learning.pate.job", "Pate"),
+    "Linkage": ("confide.jobs.linkage.spec", "Linkage"),
     "AnalysisOf": ("confide.jobs.synthesis.analyses", "AnalysisOf"),
     "LogisticIn": ("confide.jobs.synthesis.analyses", "LogisticIn"),
     "MeanIn": ("confide.jobs.synthesis.analyses", "MeanIn"),
@@ -125,6 +129,7 @@ __all__ = [
     "ColumnOf",
     "Count",
     "Counted",
+    "DPSGDOverSites",
     "DataQuality",
     "DeepSynthesis",
     "DegreeHistogram",
@@ -136,6 +141,7 @@ __all__ = [
     "IsIn",
     "KeySelection",
     "LinearRegression",
+    "Linkage",
     "LogisticIn",
     "LogisticRegression",
     "Mean",

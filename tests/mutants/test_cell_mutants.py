@@ -62,7 +62,7 @@ def collated(tmp_path):
 
 def test_a_door_that_keeps_collations_is_seen(collated, monkeypatch):
     assert exact(collated, KEYS) == {"a": 2, "A": 1}
-    monkeypatch.setattr(dialect, "readable", lambda text: text)
+    monkeypatch.setattr(dialect, "text_of_bytes", lambda text: text)
     assert exact(collated, KEYS) != {"a": 2, "A": 1}
 
 

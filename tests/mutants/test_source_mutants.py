@@ -57,7 +57,7 @@ BROKEN = named("csv, broken bytes")
 
 def collated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a collation pass the door."""
-    monkeypatch.setattr(dialect, "readable", lambda text: text)
+    monkeypatch.setattr(dialect, "text_of_bytes", lambda text: text)
 
 
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:

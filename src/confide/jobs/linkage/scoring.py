@@ -20,7 +20,7 @@ _FIRST, _SECOND = "a", "b"
 _MARGIN = 0.999
 """Of the threshold that Splink is told, so that what counts is decided on the grid alone."""
 
-LONGEST_TEXT = 1000
+LONGEST_COMPARED = 1000
 """Characters of a text that are compared.  A distance of two texts takes memory, or time, that
 grows with the product of their lengths: one long cell would make the job fail after the charge."""
 
@@ -127,7 +127,7 @@ def _arrow(texts: Texts, *, fields: Sequence[str]) -> "object":
 
 
 def _cut(texts: Sequence[str | None]) -> list[str | None]:
-    return [text and text[:LONGEST_TEXT] for text in texts]
+    return [text and text[:LONGEST_COMPARED] for text in texts]
 
 
 def _pairs(

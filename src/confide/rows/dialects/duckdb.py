@@ -82,14 +82,14 @@ def _cell(node: SourceCell) -> exp.Expr:
         case Physical.INTEGER if found.narrowed:
             return unstated(cell, type_name=found.type_name)
         case Physical.TEXT:
-            return readable(cast(cell, VARCHAR))
+            return text_of_bytes(cast(cell, VARCHAR))
         case Physical.MOMENT:
             return date_of_moment(cell, of=found.moment)
         case _:
             return cell
 
 
-def readable(text: exp.Expr) -> exp.Expr:
+def text_of_bytes(text: exp.Expr) -> exp.Expr:
     """Return the bytes of a text as text of no collation, NULL where they are no UTF-8.
 
     A column may say that it ignores case or accents, and then grouping, joining and comparing do,
@@ -158,7 +158,7 @@ _WRITERS = complete(
     {
         Xor: as_tree(_xor),
         SourceCell: as_tree(_cell),
-        Readable: as_tree(lambda node: readable(node.this)),
+        Readable: as_tree(lambda node: text_of_bytes(node.this)),
         Normal: as_tree(lambda node: in_normal_form(node.this)),
         Double: as_tree(lambda node: try_cast(node.this, DOUBLE)),
         DoubleOf: as_tree(lambda node: try_cast(node.this, DOUBLE)),

@@ -48,7 +48,7 @@ def test_the_same_persons_score_high_and_scores_lie_between_nought_and_one():
 
 
 def test_of_a_text_the_first_thousand_characters_are_compared_so_that_no_cell_makes_it_fail():
-    long = "x" * scoring.LONGEST_TEXT
+    long = "x" * scoring.LONGEST_COMPARED
     one, other = ("ada", long + "a", "1950"), ("ada", long + "b" * 5000, "1861")
     same, apart = ("ada", long + "a", "1861"), ("ada", "y" * len(long), "1861")
     found = scored([one], [other, same, apart])

@@ -77,6 +77,6 @@ def test_who_has_an_id_that_is_no_text_is_nobody_and_fails_nothing(tmp_path, goo
 def test_texts_that_are_read_as_they_come_are_caught(tmp_path, good, monkeypatch):
     ids, cells = good
     folder = written(tmp_path, ids=[*ids, b"o"], cells=[*cells, b"\xc3("])
-    monkeypatch.setattr(dialect, "readable", lambda text: text)
+    monkeypatch.setattr(dialect, "text_of_bytes", lambda text: text)
     with pytest.raises(confide.errors.ReleaseFailedError):
         answer(folder, "keys")
