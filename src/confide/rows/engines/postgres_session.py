@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 OLDEST_SERVER = 16
 _SECONDS_TO_CONNECT = 10
-_HINT = "Check that the server runs, source: {url} in dataset.yaml, and PGPASSWORD or ~/.pgpass."
+_HINT = (
+    "Check that the server runs, source: {url} in dataset.yaml, who connects (PGUSER), PGPASSWORD "
+    "or ~/.pgpass, and for sslmode=verify-full the authority in PGSSLROOTCERT."
+)
 SETTINGS: Mapping[str, str] = {
     "search_path": "",  # what is named without a schema is the server's own
     "TimeZone": "UTC",  # the date of a timestamp with a time zone

@@ -356,6 +356,19 @@ def test_a_database_that_cannot_be_reached_is_named_by_no_more_than_that(tmp_pat
     assert refused.value.__cause__ is None
 
 
+def test_a_plan_for_a_database_that_cannot_be_reached_says_what_to_look_at(tmp_path):
+    where = '{kind: postgres, url: "postgresql:///nowhere?host=/nonexistent/canary"}'
+    (tmp_path / "dataset.yaml").write_text(DATASET.replace("SOURCE", where))
+    (tmp_path / "study.yaml").write_text(
+        "study: {id: first, title: First, purpose: test}\nstatistics:\n"
+        "  - {id: people, kind: count, table: people, error: {within: 15}}\n"
+    )
+    told = " ".join(run("plan", tmp_path / "study.yaml").out.split())
+    for word in ("cannot be used (OperationalError)", "PGUSER", "PGPASSWORD", "PGSSLROOTCERT"):
+        assert word in told
+    assert "canary" not in told
+
+
 def stand_in(schema):
     """Make a function that stands for one of the server's where a search path says so."""
     sql(
