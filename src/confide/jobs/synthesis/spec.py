@@ -86,10 +86,8 @@ from confide.tables.records import Records, check_records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
-LAST = "tables"
-"""Name of the part in which the chosen tables are counted."""
-FINDING = "bins"
-"""Name of the part in which cells of grids are counted, to find bins."""
+LAST, FINDING = "tables", "bins"
+"""Names of the parts in which the chosen tables are counted, and cells of grids, to find bins."""
 MOST_IN_TURN = 200
 
 
@@ -119,6 +117,7 @@ class Synthesis:
     """
 
     kind: ClassVar[str] = "synthesis"
+    counts_rows: ClassVar[bool] = True  # how many rows a table has follows from noisy counts
 
     reads: Records
     columns: tuple[str, ...]

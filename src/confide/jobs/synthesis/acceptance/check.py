@@ -22,7 +22,6 @@ from typing import ClassVar
 from confide.errors import ContractError, InvalidParameterError
 from confide.jobs.synthesis.asked import AnySynthesis
 from confide.jobs.synthesis.criteria import Criteria
-from confide.jobs.synthesis.deep.spec import DeepSynthesis
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.mechanism import AddedNoise
@@ -82,7 +81,7 @@ class SynthesisCheck:
     @property
     def counts_rows(self) -> bool:
         """Whether rows are counted: tables of as many rows as were declared are to be compared."""
-        return bool(self.criteria.pairs) and isinstance(self.synthesis, DeepSynthesis)
+        return bool(self.criteria.pairs) and not self.synthesis.counts_rows
 
     def moved(self, name: str, *, adjacency: Adjacency) -> tuple[int, int]:
         """Return L1 and squared L2 by which one patient moves what is counted for a criterion."""

@@ -96,6 +96,7 @@ class DeepSynthesis:
     """
 
     kind: ClassVar[str] = "deep-synthesis"
+    counts_rows: ClassVar[bool] = False  # a table has as many rows as were declared
 
     reads: Records
     columns: tuple[str, ...]
