@@ -69,7 +69,7 @@ class AskedInSql:
         """Return the query of each aggregate that has rows of its own; asked twice, it is one."""
         return {
             each: compiler.query(each, dataset, self._layout)
-            for each, compiler in _compilers(aggregates).items()
+            for each, compiler in standing_alone(aggregates).items()
         }
 
     @staticmethod
@@ -90,7 +90,7 @@ class AskedInSql:
         """
         alone = {
             each: compiler.answer(each, columns(each), dataset)
-            for each, compiler in _compilers(asked).items()
+            for each, compiler in standing_alone(asked).items()
         }
         return ExactAggregates(
             [alone[each] if each in alone else summed[place] for place, each in enumerate(asked)]
@@ -109,12 +109,12 @@ class AskedInSql:
             f"{each.table}: {each.way.value}, {len(each.answers)} sum(s) in one pass"
             for each in statements
         ]
-        alone = _compilers(asked)
+        alone = standing_alone(asked)
         steps += [f"{each.relation.table}: {alone[each].way}" for each in asked if each in alone]
         return (begins, *steps, *self._layout.remarks_on_ids(dataset))
 
 
-def _compilers(aggregates: Sequence[Asked]) -> dict[Asked, Alone[Any]]:
+def standing_alone(aggregates: Sequence[Asked]) -> dict[Asked, Alone[Any]]:
     """Return the compiler of each aggregate that has rows of its own."""
     compilers = {each: compiler_of(each) for each in dict.fromkeys(aggregates)}
     return {each: found for each, found in compilers.items() if isinstance(found, Alone)}

@@ -18,7 +18,6 @@ CANARY, NUMBER = "zq7canary", 7_770_123
 PAGE = DOCS / "tutorials" / "spark.md"
 SCRIPT = r"""
 import contextlib, io, json, pathlib, stat, sys, traceback
-from pyspark import SparkContext
 import confide
 from confide.cli import app
 from confide.errors import ReleaseFailedError
@@ -45,11 +44,10 @@ def command(*words):
 
 for line in sys.argv[2:]:
     command(*line.split()[1:])
-context = SparkContext._active_spark_context
-found = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
-folders = [pathlib.Path(str(each)) for each in found]
-modes = [oct(stat.S_IMODE(each.parent.stat().st_mode)) for each in folders]
-print("shuffled in", modes, any(path.is_file() for each in folders for path in each.rglob("*")))
+folders = [each.path for each in session._SPILLED]
+modes = [oct(stat.S_IMODE(each.stat().st_mode)) for each in folders]
+blocks = [path for each in folders for path in each.rglob("blockmgr-*/**/*") if path.is_file()]
+print("shuffled in", modes, bool(blocks))
 told = io.StringIO()
 with contextlib.redirect_stdout(told):
     for plan in plans:

@@ -21,7 +21,7 @@ from confide.errors import ContractError, UnsupportedError
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.engine import Exact, ExactAggregates
-from confide.rows.engines.asked_in_sql import AskedInSql
+from confide.rows.engines.asked_in_sql import AskedInSql, standing_alone
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
@@ -153,7 +153,7 @@ class SparkEngine(AskedInSql):
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
         self._require_same(dataset)
         asked = tuple(aggregates)
-        if self._alone(asked, dataset=dataset):
+        if standing_alone(asked):
             raise UnsupportedError("Spark reads no contacts and no models in rounds.", hint=_FILES)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = one_pass(
