@@ -210,12 +210,14 @@ class Coverage:
     held: dict = field(default_factory=lambda: defaultdict(int))
     naive: dict = field(default_factory=lambda: defaultdict(int))
     wider: dict = field(default_factory=lambda: defaultdict(int))
+    drowned: dict = field(default_factory=lambda: defaultdict(int))
     width: dict = field(default_factory=lambda: defaultdict(float))
     no_privacy: dict = field(default_factory=lambda: defaultdict(float))
 
     @property
     def refused(self):
-        return self.runs * len(self.world.truth()) - sum(self.told.values())
+        of = self.runs * len(self.world.truth())
+        return of - sum(self.told.values()) - sum(self.drowned.values())
 
     def add(self, found):
         """Count what one study found, by quantity."""
@@ -224,6 +226,9 @@ class Coverage:
             if name not in found:
                 continue
             each = found[name]
+            if each.get("drowned"):  # said so, and no interval to go by
+                self.drowned[name] += 1
+                continue
             self.told[name] += 1
             self.held[name] += each["lower"] <= true <= each["upper"]
             self.wider[name] += each["wider"]
@@ -234,18 +239,19 @@ class Coverage:
 
     def share(self, counts):
         """Return the mean over quantities of the share of intervals of which something holds."""
-        return float(np.mean([counts[n] / self.told[n] for n in self.world.truth()]))
+        return float(np.mean([counts[n] / self.told[n] for n in self.told]))
 
     def lines(self):
         """Return a table for people."""
-        yield "| quantity | combined | naive, one table | width | wider and said so | told |"
-        yield "|---|---|---|---|---|---|"
+        yield "| quantity | combined | naive, one table | width | wider and said so | drowned and said so | told |"
+        yield "|---|---|---|---|---|---|---|"
         for name in self.world.truth():
             many = max(1, self.told[name])
             times = self.width[name] / max(self.no_privacy[name], 1e-12)
             yield (
                 f"| {name} | {self.held[name] / many:.3f} | {self.naive[name] / many:.3f} | "
-                f"× {times:.2f} | {self.wider[name] / many:.3f} | {self.told[name]} |"
+                f"× {times:.2f} | {self.wider[name] / many:.3f} | {self.drowned[name]} | "
+                f"{self.told[name]} |"
             )
 
 
@@ -295,6 +301,7 @@ def study(n, *, number, tables=20, world=PLAIN):
                 "lower": each.lower,
                 "upper": each.upper,
                 "wider": each.wider,
+                "drowned": each.drowned,
                 "naive": alone[each.quantity],
                 "plain": plain[each.quantity],
             }

@@ -30,7 +30,7 @@ def distinct_names(
     """Return the names of the group columns, none of them that of another column of the table."""
     found: list[str] = []
     for name in group_names(statistic, width=width):
-        fresh = name
+        fresh = inert(name)
         while fresh in ("quantity", *_FIXED, *taken, *found):
             fresh += "_"
         found.append(fresh)

@@ -59,6 +59,7 @@ class Preview:
         reading: How the source would be read; None where that was not asked.
         road: Why it has its noise, in a mixed ledger; None in another, or where nobody chose.
         unknown: What is not known, where the ledger is not open.
+        unreadable: Why the source cannot be read as it is now; None where it can, or nobody asked.
     """
 
     study: str
@@ -85,12 +86,15 @@ class Preview:
     reading: Annotated[tuple[str, ...] | None, OMITTED] = None
     road: Annotated[ToldRoad | None, OMITTED] = None
     unknown: Annotated[str | None, OMITTED] = None
+    unreadable: Annotated[str | None, OMITTED] = None
 
 
 def described(planned: Plan, *, site: Site) -> Preview:
     """Return everything that is known of a plan before it runs; opens the source for its names."""
     seen = preview(planned, site=site)
-    return replace(seen, offers=offered(planned, site=site), reading=_reading(planned, site=site))
+    reading, unreadable = _reading(planned, site=site)
+    offers = offered(planned, site=site)
+    return replace(seen, offers=offers, reading=reading, unreadable=unreadable)
 
 
 def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview:
@@ -154,9 +158,12 @@ def _before(planned: Plan, *, site: Site, asked: Mapping[str, str]) -> str:
     return told_before(before, plan=planned) if before else ""
 
 
-def _reading(planned: Plan, *, site: Site) -> tuple[str, ...]:
-    """Say how the source would be read; no part of the digest, as the integers are the same."""
+def _reading(planned: Plan, *, site: Site) -> tuple[tuple[str, ...], str | None]:
+    """Say how the source would be read, or why not; no part of the digest.
+
+    The integers are the same however it is read.
+    """
     try:
-        return tuple(site.engine().explain(asked_of(planned), dataset=planned.dataset))
+        return tuple(site.engine().explain(asked_of(planned), dataset=planned.dataset)), None
     except ContractError as missing:
-        return (str(missing),)
+        return (), str(missing)

@@ -1,4 +1,4 @@
-"""A plan that a cap does not allow says which cap, and how much wider errors would have to be."""
+"""What stands in the way of a run is said last: a cap, and what would fit; a source that is away."""
 
 import re
 
@@ -34,3 +34,18 @@ def test_errors_as_wide_as_a_plan_says_fit_and_narrower_ones_do_not(tmp_path, me
     wider = float(FITS.search(said)[1])
     assert planned(wider * 1.02).code == 0
     assert planned(wider * 0.97).code == 5
+
+
+def test_a_plan_ends_with_why_the_source_cannot_be_read_and_that_a_run_is_refused(tmp_path):
+    clinic = make_clinic(tmp_path / "clinic")
+    assert "would be refused" not in confide("plan", clinic.study).err
+    text = clinic.dataset.read_text()
+    clinic.dataset.write_text(text.replace("from: patients.csv", "from: nowhere.csv"))
+    ran = confide("plan", clinic.study)
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.err.split())
+    assert "A run would be refused, free of charge." in said
+    assert "nowhere.csv" in said
+    assert confide("run", clinic.study, "--out", tmp_path / "out", "--quiet").code != 0
+    spent = confide("ledger", "show", clinic.dataset, "--json").json
+    assert not spent["entries"]
