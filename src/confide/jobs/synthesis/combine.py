@@ -12,7 +12,8 @@ analysis of one table covered .735.  That holds for columns that lie together in
 measured; of an edge that is there and was not measured, such an interval covered .023, so it is
 refused.  A level that is rarer than the noise is drawn too often, as no table has fewer than none
 of it: at ε = 1 one of ten in 1,000 patients was told as twenty, and four of five intervals of its
-share held.  Estimates of such levels say that they are drowned.
+share held.  Estimates of such levels say that they are drowned: their share is within five standard
+errors of none.  (At three, those that were told apart by luck would be wrong.)
 
 References:
     [RRR03] Raghunathan, Reiter, Rubin. Multiple imputation for statistical disclosure limitation.
@@ -37,7 +38,7 @@ _MOST_WITHIN = 0.95
 _LEAST_DEGREES = 2.0
 FEWEST_TABLES = 5
 """Tables."""
-_DROWNED_BELOW = 3
+_DROWNED_BELOW = 5
 """Standard errors."""
 
 
