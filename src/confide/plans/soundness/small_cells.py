@@ -100,6 +100,7 @@ def expectations(rule: HouseRule, *, noise: NoiseLaw) -> tuple[Expectation, ...]
     Example:
         Noise of scale 2, so that 95 % of counts are within 6 patients:
 
+        >>> from confide.noise.discrete_laplace import DiscreteLaplace
         >>> noise = DiscreteLaplace(scale=Fraction(2))
         >>> [(e.count, round(e.mistake, 3)) for e in expectations(HouseRule.CMS, noise=noise)]
         [(0, 0.003), (5, 0.031), (10, 0.378), (11, 0.378), (16, 0.031), (22, 0.002)]
