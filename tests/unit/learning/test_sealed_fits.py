@@ -100,7 +100,10 @@ def nothing_is_left(error):
 
 def test_every_estimator_is_tried():
     found = {getattr(confide.learning, name) for name in confide.learning.__all__}
-    assert {each for each in found if hasattr(each, "fit")} == {*MODELS, PublicScaler}
+    fits = {each for each in found if hasattr(each, "fit")}
+    assert fits == {*MODELS, PublicScaler, confide.learning.ModuleOverSites}
+    over_sites = confide.learning.ModuleOverSites.fit  # which needs other sites: sealed as they are
+    assert over_sites.__code__ is DPLogisticRegression.fit.__code__
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
