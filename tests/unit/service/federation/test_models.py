@@ -13,7 +13,6 @@ from confide.jobs.federated.runs.proposal import sum_terms
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.plans.pricing.over_sites import lengths_of_sums
 from confide.plans.rounds.in_turn import answer_length, ask_in_turn
-from confide.plans.sites.shared_noise import charged_as
 from confide.plans.soundness.soundness import require_sound
 from confide.release.noisy import NoisyAggregates, read_payload
 from confide.release.over_sites.among_sites import answers_of, sums_of
@@ -90,7 +89,7 @@ def test_lengths_of_sums_add_up_to_the_answers(risk):
 
 def test_noise_of_a_model_over_sites_has_the_central_variance_times_n_over_m(risk):
     (measurement,) = risk.plan.measurements
-    central = charged_as(measurement.sensitivity.l2_squared, nano=measurement.nano)
+    central = measurement.shared.charged_as(measurement.sensitivity, nano=measurement.nano)
     ratio = measurement.mechanism.sigma_squared / central.sigma_squared
     assert float(ratio) == pytest.approx(3 / 2, rel=1e-6)
     require_sound(risk.plan)
@@ -155,7 +154,7 @@ def test_a_federated_model_ranks_as_well_as_that_of_one_curator(tmp_path):
     (rows,) = sites.central()
     others = stays(np.random.default_rng(99), count=40_000)
     died = others["left"] == "died"
-    alone = charged_as(measurement.sensitivity.l2_squared, nano=measurement.nano)
+    alone = measurement.shared.charged_as(measurement.sensitivity, nano=measurement.nano)
     lost = []
     for seed in (1, 2, 3):
         fitted = fitted_alone(sites, rows, law=alone, entropy=SeededEntropy(seed))
