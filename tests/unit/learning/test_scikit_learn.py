@@ -151,7 +151,8 @@ def test_a_clone_has_the_parameters_and_spends_from_the_same_ledger():
     [
         getattr(learning, name)()
         for name in learning.__all__
-        if hasattr(getattr(learning, name), "fit")
+        if name != "ModuleOverSites"  # it trains a classifier over sites, and is none
+        and hasattr(getattr(learning, name), "fit")
     ],
     ids=lambda e: type(e).__name__,
 )
