@@ -93,6 +93,25 @@ def write_hospital(folder, *, rows, dataset=DATASET, study=COUNT):
         (folder / "visits.csv").write_text("\n".join(["pid,ward,cost,day", *visits]) + "\n")
 
 
+def at_once(work):
+    """Do each member's work in a thread of its own; return what each returned, or its failure."""
+    ended = {}
+
+    def end(name, part):
+        try:
+            ended[name] = part()
+        except Exception as failure:  # noqa: BLE001 - handed to the test
+            ended[name] = failure
+
+    threads = [threading.Thread(target=end, args=each) for each in work.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert not any(thread.is_alive() for thread in threads), "somebody waits for ever"
+    return ended
+
+
 class Sites:
     """A federation in a folder; ``hub`` coordinates, sites are called site-0, site-1, ..."""
 
@@ -166,24 +185,11 @@ class Sites:
             seconds: How long everybody waits.
             parts: Work of a member in place of its usual part, by name with underscores.
         """
-        ended = {}
         names = self.names if serving is None else serving
         work = {name: lambda name=name: self.serve(name, seconds=seconds) for name in names}
         work["hub"] = lambda: self.run(seconds=seconds)
         work |= {name.replace("_", "-"): part for name, part in parts.items()}
-
-        def end(name, part):
-            try:
-                ended[name] = part()
-            except Exception as failure:  # noqa: BLE001 - handed to the test
-                ended[name] = failure
-
-        threads = [threading.Thread(target=end, args=each) for each in work.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=120)
-        assert not any(thread.is_alive() for thread in threads), "somebody waits for ever"
+        ended = at_once(work)
         return SimpleNamespace(**{name.replace("-", "_"): made for name, made in ended.items()})
 
     def entries(self, name):

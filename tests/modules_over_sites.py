@@ -1,6 +1,5 @@
 """Made-up hospitals that train one module together, each a thread with rows and a ledger of its own."""
 
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from confide.jobs.learning.dp_sgd import REACH
 from confide.learning import DPModuleClassifier, ModuleOverSites
 from confide.learning.in_memory import OUTCOME, ROWS, column_of, frame_of
 from confide.service.federation.enrol import found
+from federated_sites import at_once
 
 
 def patients_of(site, *, count, rows=1, first=0):
@@ -88,24 +88,9 @@ class ModuleSites:
 
     def together(self, *, seconds=60, **parts):
         """Run all at once; return by name what each returned, or the failure it ended with."""
-        ended = {}
         work = {name: lambda name=name: self.fit(name, seconds=seconds) for name in self.names}
         work["hub"] = lambda: self.member("hub", seconds=seconds).coordinate()
-        work |= {name.replace("_", "-"): part for name, part in parts.items()}
-
-        def end(name, part):
-            try:
-                ended[name] = part()
-            except Exception as failure:  # noqa: BLE001 - handed to the test
-                ended[name] = failure
-
-        threads = [threading.Thread(target=end, args=each) for each in work.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=120)
-        assert not any(thread.is_alive() for thread in threads), "somebody waits for ever"
-        return ended
+        return at_once(work | {name.replace("_", "-"): part for name, part in parts.items()})
 
     def entries(self, name):
         """State and charge in nano of each request in a member's ledger."""

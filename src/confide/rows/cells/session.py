@@ -46,7 +46,7 @@ class Session:
 
     def sound(self) -> bool:
         """Return whether the connection answers a constant: a failure inside it ends all others."""
-        with dropping_messages() as failed:
+        with self._dropping() as failed:
             self._connection.execute("SELECT 1").fetchall()
         return not failed
 
@@ -58,8 +58,8 @@ class Session:
         """
         rows: list[tuple[Any, ...]] = []
         self._before(sql)
-        with dropping_messages() as failed:
-            rows = self._connection.execute(sql, dict(parameters)).fetchall()
+        with self._dropping() as failed:
+            rows = self._connection.execute(sql, self._placed(parameters)).fetchall()
         if failed:
             raise EngineError(failed[0])
         return rows
@@ -112,6 +112,14 @@ class Session:
         return Session(
             self._connection, dialect=self._dialect, parameters=given, before=self._before
         )
+
+    def _dropping(self) -> contextlib.AbstractContextManager[list[str]]:
+        """Collect the class of a failure of this engine."""
+        return dropping_messages()
+
+    def _placed(self, parameters: Mapping[str, Parameter]) -> Any:
+        """Return parameters as the connection takes them."""
+        return dict(parameters)
 
 
 def _table(name: str) -> exp.Table:

@@ -135,25 +135,6 @@ class DatabaseSession(Session):
     ) -> None:
         super().__init__(connection, dialect=ConfidePostgres, parameters=parameters)
 
-    def sound(self) -> bool:
-        """Return whether the server still answers a constant."""
-        with dropping_server_messages() as failed:
-            self._connection.execute("SELECT 1").fetchall()
-        return not failed
-
-    def fetch(self, sql: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement.
-
-        Raises:
-            EngineError: If it failed.
-        """
-        rows: list[tuple[Any, ...]] = []
-        with dropping_server_messages() as failed:
-            rows = self._connection.execute(sql, self._placed(parameters)).fetchall()
-        if failed:
-            raise EngineError(failed[0])
-        return rows
-
     def arrays(self, query: exp.Query) -> Mapping[str, Any]:
         """Return the columns of a query; raises as :meth:`fetch`."""
         sql, parameters = self.bound(query)
@@ -242,6 +223,9 @@ class DatabaseSession(Session):
     def giving(self, name: str, value: Parameter) -> "DatabaseSession":
         """Return the same connection with one more parameter."""
         return DatabaseSession(self._connection, parameters={**self._parameters, name: value})
+
+    def _dropping(self) -> contextlib.AbstractContextManager[list[str]]:
+        return dropping_server_messages()
 
     def _placed(self, parameters: Mapping[str, Parameter]) -> list[Parameter] | None:
         """Return the parameters by place; those that stand before one that is used, too."""

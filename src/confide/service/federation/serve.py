@@ -9,15 +9,14 @@ from pathlib import Path
 from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
-from confide.jobs.federated.carriers.by_folder import Waiting
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import require_approved
-from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
+from confide.jobs.federated.runs.site_round import SiteRound
 from confide.plans.plan import Plan
 from confide.plans.soundness.soundness import require_sound
 from confide.release.approval import analyst_of
 from confide.release.over_sites.site_gate import SiteGate
-from confide.release.published import answered_request, refuse_again
+from confide.release.published import refuse_again
 from confide.release.refusal import told_in_epsilon
 from confide.release.site.incidents import log_incident, stored_already
 from confide.release.site.seal import sealing
@@ -26,12 +25,11 @@ from confide.report.release import Release
 from confide.service.federation.meeting import (
     CHARGED_BEFORE,
     Meeting,
-    decline_another,
-    latest_run,
+    join_latest,
     place_of,
-    used_rounds,
+    round_of,
 )
-from confide.service.federation.telling import tell, told_that, told_why
+from confide.service.federation.telling import tell, told_that
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.preview import Preview, preview
@@ -150,25 +148,19 @@ def serve_site(
         plan, me = declared.plan_over(members), place_of(site, members)
         require_outside(out, folder=site.folder)
         require_approved(plan, digest=approve)
-        waiting = Waiting(
-            coordinator=members.coordinator.name, seconds=meeting.seconds, pause=meeting.pause
+        name = members.sites[me].name
+        joined = join_latest(
+            plan,
+            sums=plan,
+            site=site,
+            name=name,
+            federation=members,
+            meeting=meeting,
+            again=again,
+            progress=progress,
         )
-        name, root = members.sites[me].name, meeting.folder
-        held = None if again else answered_request(plan, ledger=site.ledger)
-        if held is None:
-            progress("wait")
-            proposal = waiting.until(lambda: latest_run(root, federation=members, plan=plan))
-            run = proposal.run
-            held = answered_request(plan, ledger=site.ledger, request_key=run)
-        else:
-            run = held.request_key
-            decline_another(plan, run=run, root=root, federation=members, site=site, name=name)
-        board = Board(root, federation=members, run=run)
+        board, held, run = joined.board, joined.held, joined.board.run
         who = analyst_of(site.ledger, plan, request=run) if held is None else held.analyst
-        if held is None:
-            with told_why(board, site=site, name=name):
-                proposal.require_timely(meeting.clock())
-                proposal.require_same(plan)
         with contextlib.nullcontext() if held else told_that(board, site=site, name=name):
             if not has_room(out, plan=plan, request=run):
                 raise ContractError(
@@ -180,20 +172,8 @@ def serve_site(
             if held is None:
                 board.post(NoticeKind.ACCEPTED, {"digest": approve}, sender=name, key=site.signer)
             before = site.ledger.head().number
-            looking = Waiting(
-                coordinator=waiting.coordinator,
-                seconds=meeting.seconds,
-                pause=meeting.pause,
-                look=lambda: look_for_end(board, coordinator=members.coordinator.name),
-            )
-            among = SiteRound(
-                plan,
-                site=me,
-                key=site.signer,
-                used=used_rounds(site),
-                board=board,
-                folder=root,
-                waiting=looking,
+            among = round_of(
+                plan, site=site, place=me, federation=members, board=board, meeting=meeting
             )
             made = _released(
                 site,

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from confide.budget.ledger import Entry, StoredRelease
 from confide.errors import ConfideError, ContractError, VerificationError
-from confide.jobs.federated.carriers.by_folder import Waiting
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import require_approved
-from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
+from confide.jobs.federated.runs.site_round import SiteRound
 from confide.jobs.federated.training.rounds import TrainingRounds
 from confide.jobs.federated.training.spec import DPSGDOverSites
 from confide.jobs.kinds import read_spec
@@ -28,19 +27,18 @@ from confide.release.asking import charge_request
 from confide.release.jobs.job_answer import JobAnswer
 from confide.release.jobs.job_certificate import JobRelease
 from confide.release.passage import BoughtAnswer
-from confide.release.published import answered_request, lost_or_answered
+from confide.release.published import lost_or_answered
 from confide.release.site.seal import sealing
 from confide.release.verify.verify import verify
 from confide.service.federation.meeting import (
     CHARGED_BEFORE,
     Meeting,
-    decline_another,
-    latest_run,
+    join_latest,
     place_of,
-    used_rounds,
+    round_of,
 )
 from confide.service.federation.run import OPEN_FOR, certificates_of, coordinator_of, open_run
-from confide.service.federation.telling import tell, told_that, told_why
+from confide.service.federation.telling import tell, told_that
 from confide.service.releasing.jobs import certified_through, gate_of
 from confide.service.releasing.release import require_checked
 from confide.service.site import Site
@@ -119,42 +117,27 @@ def serve_training(
         ReleaseFailedError: If it ended afterwards; the charge stays.
     """
     plan, members = training.plan, training.spec.federation
-    sums, me, root = training.spec.sums(plan), place_of(site, members), meeting.folder
+    sums, me = training.spec.sums(plan), place_of(site, members)
     require_approved(sums, digest=approve)
-    name, hub = members.sites[me].name, members.coordinator.name
-    held = None if again else answered_request(plan, ledger=site.ledger)
-    if held is None:
-        progress("wait")
-        waiting = Waiting(coordinator=hub, seconds=meeting.seconds, pause=meeting.pause)
-        proposal = waiting.until(lambda: latest_run(root, federation=members, plan=plan))
-        run = proposal.run
-        held = answered_request(plan, ledger=site.ledger, request_key=run)
-    else:
-        run = held.request_key
-        decline_another(plan, run=run, root=root, federation=members, site=site, name=name)
-    board = Board(root, federation=members, run=run)
-    if held is None:
-        with told_why(board, site=site, name=name):
-            proposal.require_timely(meeting.clock())
-            proposal.require_same(sums)
+    name = members.sites[me].name
+    joined = join_latest(
+        plan,
+        sums=sums,
+        site=site,
+        name=name,
+        federation=members,
+        meeting=meeting,
+        again=again,
+        progress=progress,
+    )
+    board, held = joined.board, joined.held
     with contextlib.nullcontext() if held else told_that(board, site=site, name=name):
         if held is None:
             if not again:
                 _refuse_again(plan, board=board, site=site, name=name)
             board.post(NoticeKind.ACCEPTED, {"digest": approve}, sender=name, key=site.signer)
-        among = SiteRound(
-            sums,
-            site=me,
-            key=site.signer,
-            used=used_rounds(site),
-            board=board,
-            folder=root,
-            waiting=Waiting(
-                coordinator=hub,
-                seconds=meeting.seconds,
-                pause=meeting.pause,
-                look=lambda: look_for_end(board, coordinator=hub),
-            ),
+        among = round_of(
+            sums, site=site, place=me, federation=members, board=board, meeting=meeting
         )
         made = _released(site, training, among=among, held=held, again=again, progress=progress)
     board.post(NoticeKind.CERTIFIED, made.certificate, sender=name, key=site.signer)

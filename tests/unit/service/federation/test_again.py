@@ -8,7 +8,7 @@ import pytest
 from confide.errors import ContractError, ReleaseFailedError, RoundAbortedError
 from confide.jobs.federated.carriers.folder_carrier import FolderCarrier
 from confide.jobs.federated.secure_sum.envelope import Leg
-from confide.service.federation import serve
+from confide.service.federation import meeting, serve
 from confide.service.federation.status import status
 from federated_sites import COUNT, Sites
 
@@ -129,7 +129,7 @@ def test_a_period_that_is_published_is_not_charged_under_another_plan_unasked(tm
 
 def test_of_two_at_one_moment_the_gate_takes_one(sites, monkeypatch):
     monkeypatch.setattr(serve, "refuse_again", _nothing)
-    monkeypatch.setattr(serve, "answered_request", _nothing)
+    monkeypatch.setattr(meeting, "answered_request", _nothing)
     made = every_site(sites)
     assert isinstance(made.site_0, ContractError)
     assert "is published already" in str(made.site_0)
