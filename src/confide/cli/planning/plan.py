@@ -37,8 +37,8 @@ def plan(
     output.result("plan", seen, show=lambda: show_plan(seen, why=why))
     if seen.unknown is not None:
         output.note(seen.unknown)
-    if seen.unreadable is not None and not seen.released_as:
-        output.note(f"A run would be refused, free of charge. {seen.unreadable}")
+    if seen.readable is False and not seen.released_as:
+        output.note(f"A run would be refused, free of charge. {' '.join(seen.reading or ())}")
     if seen.grows_from is not None:
         output.note(
             f"The release of ledger entry {seen.grows_from} was charged for these periods: "

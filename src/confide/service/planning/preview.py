@@ -59,7 +59,7 @@ class Preview:
         reading: How the source would be read; None where that was not asked.
         road: Why it has its noise, in a mixed ledger; None in another, or where nobody chose.
         unknown: What is not known, where the ledger is not open.
-        unreadable: Why the source cannot be read as it is now; None where it can, or nobody asked.
+        readable: Whether the source can be read as it is now; None where that was not asked.
     """
 
     study: str
@@ -86,15 +86,15 @@ class Preview:
     reading: Annotated[tuple[str, ...] | None, OMITTED] = None
     road: Annotated[ToldRoad | None, OMITTED] = None
     unknown: Annotated[str | None, OMITTED] = None
-    unreadable: Annotated[str | None, OMITTED] = None
+    readable: Annotated[bool | None, OMITTED] = None
 
 
 def described(planned: Plan, *, site: Site) -> Preview:
     """Return everything that is known of a plan before it runs; opens the source for its names."""
     seen = preview(planned, site=site)
-    reading, unreadable = _reading(planned, site=site)
+    reading, readable = _reading(planned, site=site)
     offers = offered(planned, site=site)
-    return replace(seen, offers=offers, reading=reading, unreadable=unreadable)
+    return replace(seen, offers=offers, reading=reading, readable=readable)
 
 
 def preview(planned: Plan, *, site: Site, analyst: str | None = None) -> Preview:
@@ -158,12 +158,12 @@ def _before(planned: Plan, *, site: Site, asked: Mapping[str, str]) -> str:
     return told_before(before, plan=planned) if before else ""
 
 
-def _reading(planned: Plan, *, site: Site) -> tuple[tuple[str, ...], str | None]:
-    """Say how the source would be read, or why not; no part of the digest.
+def _reading(planned: Plan, *, site: Site) -> tuple[tuple[str, ...], bool]:
+    """Say how the source would be read, or why not, and whether it can be; no part of the digest.
 
     The integers are the same however it is read.
     """
     try:
-        return tuple(site.engine().explain(asked_of(planned), dataset=planned.dataset)), None
+        return tuple(site.engine().explain(asked_of(planned), dataset=planned.dataset)), True
     except ContractError as missing:
-        return (), str(missing)
+        return (str(missing),), False
