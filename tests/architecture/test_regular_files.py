@@ -28,6 +28,7 @@ ELSEWHERE = {
     # what opens by name itself, after `require_regular` has looked at the name
     ("budget/stores/sqlite_store.py", "connect"),
     ("files/areas/shapes.py", "connect"),
+    ("rows/cohort_definitions.py", "connect"),
     ("files/areas/shapes.py", "Reader"),
     # databases in memory, servers
     ("rows/engines/duckdb.py", "connect"),

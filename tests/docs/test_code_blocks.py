@@ -33,6 +33,7 @@ NEEDS = {
     "docs/how-to/compare-and-export.md": ("docx",),
     "docs/how-to/audit-a-model.md": ("dp_accounting",),
     "docs/how-to/deep-models.md": ("opacus",),
+    "docs/how-to/cohorts-of-atlas.md": ("duckcdm",),
     "docs/how-to/link-two-tables.md": ("splink",),
     "docs/how-to/deep-synthesis.md": ("torch", "safetensors"),
     "docs/how-to/pate.md": ("sklearn",),

@@ -17,6 +17,7 @@ from confide.cli.patients import patients
 from confide.cli.planning.plan import plan
 from confide.cli.policy import policy
 from confide.cli.preparing.check import check
+from confide.cli.preparing.cohort import cohort
 from confide.cli.preparing.describe import describe
 from confide.cli.preparing.init import init
 from confide.cli.preparing.prepare import prepare
@@ -74,6 +75,7 @@ PREPARE, RELEASE, CHECK = "Prepare", "Release", "Check and understand"
 
 for command, panel in (
     (init, PREPARE),
+    (cohort, PREPARE),
     (describe, PREPARE),
     (check, PREPARE),
     (prepare, PREPARE),

@@ -33,6 +33,13 @@ LONGEST_RESOURCE = 2**24
 _QUARANTINED = ("quarantined",)
 
 
+def _no_number(_: str) -> Any:
+    raise ValueError
+
+
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_no_number)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FhirExport:
     """The rows of a file of one resource.
@@ -122,19 +129,10 @@ def _resources(path: Path) -> Iterator[bytes]:
 def _parsed(line: bytes, *, of: str) -> Any:
     """Return the resource that a line is; None if it is none of the declared ones."""
     try:
-        found = json.loads(
-            line.decode("utf-8", errors="replace"),
-            parse_float=str,
-            parse_int=str,
-            parse_constant=_no_number,
-        )
+        found = _DECODER.decode(line.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and found.get("resourceType") == of else None
-
-
-def _no_number(_: str) -> Any:
-    raise ValueError
 
 
 def _text(value: object) -> str:
