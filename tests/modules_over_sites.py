@@ -38,8 +38,11 @@ def hidden():
 class ModuleSites:
     """A federation in a folder; ``hub`` coordinates, sites are called site-0, site-1, ..."""
 
-    def __init__(self, root, *, counts, module=linear, drops=0, per_person=1, **given):
+    def __init__(
+        self, root, *, counts, module=linear, drops=0, per_person=1, by_site=None, **given
+    ):
         self.root, self.module, self.given = Path(root), module(), given
+        self.by_site = {"unit": "site"} | by_site if by_site is not None else {}
         self.names = [f"site-{i}" for i in range(len(counts))]
         self.rows = [patients_of(i, count=count) for i, count in enumerate(counts)]
         self.patients = sum(counts)
@@ -72,6 +75,7 @@ class ModuleSites:
     def member(self, name, *, seconds=60, **given):
         return ModuleOverSites(
             self.classifier(name, **given),
+            **self.by_site,
             federation=self.file,
             folder=self.shared,
             seconds=seconds,
