@@ -128,7 +128,7 @@ def without_noise(patch):
     patch.setattr(rounds, "with_part", lambda total, **_: total)
 
 
-def overheard(member, rows, *, answers=None, entropy=None):
+def overheard(member, rows, *, answers=None, entropy=None, progress=lambda _: None):
     """What a site of these rows sends in each step, whatever it is told; shape (steps, size)."""
     from confide.noise.entropy import SystemEntropy
 
@@ -141,7 +141,7 @@ def overheard(member, rows, *, answers=None, entropy=None):
         made = member._planned(ws, features)[1]
         read = ws.site.engine().records(made.plan.reads, dataset=made.plan.dataset)
         files = made.rounds.run(
-            read, among=among, entropy=entropy or SystemEntropy(), progress=lambda _: None
+            read, among=among, entropy=entropy or SystemEntropy(), progress=progress
         )
     return np.array(among.numbers), files
 

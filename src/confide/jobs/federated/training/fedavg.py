@@ -39,7 +39,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from confide.errors import ContractError, InvalidParameterError, UnsupportedError
-from confide.jobs.federated.training.spec import gaussian_part, require_room
+from confide.jobs.federated.training.spec import gaussian_part, keeps_charge, require_room
 from confide.jobs.learning.dp_sgd import MOST_STEPS, REACH, Optimizer, require_classes
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.distributed.gaussian_parts import GaussianParts
@@ -153,9 +153,9 @@ class FedAvg:
             count=self.steps,
             because=moved.because,
         )
-        lost = self.steps * self.shared.loses(moved)
-        fits = self.shared.grid == 1 and self.shared.is_of(self.federation)
-        if not fits or lost > event.event.rho():
+        shared = self.shared
+        fits = shared.grid == 1 and shared.is_of(self.federation)
+        if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=self.steps):
             raise ContractError("Noise, charge and members of the training do not fit together.")
         require_room(REACH, part=self.part, federation=self.federation)
         return (event,)

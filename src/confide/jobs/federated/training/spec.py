@@ -98,7 +98,7 @@ class DPSGDOverSites:
         (event,) = training.events(dataset)
         moved = moved_by_patient(training, dataset=dataset)
         fits = shared.grid == 1 and shared.is_of(self.federation)
-        if not fits or not _keeps(event, shared=shared, moved=moved, steps=training.steps):
+        if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=training.steps):
             raise ContractError("Noise, charge and members of the training do not fit together.")
         most = dataset.population_at_most * moved.linf
         require_room(most, part=self.part, federation=self.federation)
@@ -155,7 +155,7 @@ def require_room(most: int, *, part: GaussianParts, federation: Federation) -> N
         )
 
 
-def _keeps(event: JobEvent, *, shared: SharedNoise, moved: Sensitivity, steps: int) -> bool:
+def keeps_charge(event: JobEvent, *, shared: SharedNoise, moved: Sensitivity, steps: int) -> bool:
     """Return whether so many steps with parts of noise lose no more than an event says."""
     return bool(steps * shared.loses(moved) <= event.event.rho())
 
