@@ -54,7 +54,7 @@ from confide.tables.relation import Relation
 from confide.workspace import Workspace
 
 if TYPE_CHECKING:
-    from confide.jobs.learning.dp_sgd import DPSGD, Optimizer
+    from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.row_program import RowProgram
 
 BATCH, EPOCHS = 512, 20
@@ -298,7 +298,7 @@ class DPModuleClassifier(Estimator):
         whole: bool = False,
     ) -> "DPSGD":
         """Return the training at ε with a δ; of everybody in each step and in one part if whole."""
-        from confide.jobs.learning.dp_sgd import DPSGD, noise_for
+        from confide.jobs.learning.dp_sgd import DPSGD, noise_for, optimizer_of
         from confide.jobs.learning.modules import (
             architecture,
             first_weights,
@@ -335,7 +335,7 @@ class DPModuleClassifier(Estimator):
                 adjacency=Adjacency.ADD_REMOVE,
                 measure=ws.declared.dataset.measure,
             ),
-            optimizer=self._optimizer(),
+            optimizer=optimizer_of(self.optimizer),
             learning_rate=amount(self.learning_rate),
             checkpoints=1 if whole else min(self.checkpoints, steps),
             program=program.digest,
@@ -351,14 +351,6 @@ class DPModuleClassifier(Estimator):
             bounds=RowBound(max_rows=self.rows_per_patient),
             unit=unit,
         )
-
-    def _optimizer(self) -> "Optimizer":
-        from confide.jobs.learning.dp_sgd import Optimizer
-
-        kinds = {each.value: each for each in Optimizer}
-        if self.optimizer not in kinds:
-            raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
-        return kinds[self.optimizer]
 
     def _delta(self, measure: Measure) -> Fraction:
         """Return the δ that is charged: all of it, or the half that is kept for it beside ρ."""

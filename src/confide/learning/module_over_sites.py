@@ -287,6 +287,7 @@ class ModuleOverSites:
     ) -> "PlannedTraining":
         from confide.jobs.federated.training.fedavg import FedAvg, bought_by, require_not_drowned
         from confide.jobs.federated.training.rounds import AveragingRounds
+        from confide.jobs.learning.dp_sgd import optimizer_of
         from confide.jobs.learning.modules import (
             architecture,
             first_weights,
@@ -312,7 +313,7 @@ class ModuleOverSites:
             local_steps=self._local[0],
             local_rate=amount(self._local[1]),
             sigma_squared=squared,
-            optimizer=model._optimizer(),
+            optimizer=optimizer_of(model.optimizer),
             learning_rate=amount(model.learning_rate),
             program=program.digest,
             first_weights=weights_digest(first_weights(module)),

@@ -62,6 +62,18 @@ class Optimizer(enum.Enum):
     ADAM = "adam"
 
 
+def optimizer_of(word: str) -> Optimizer:
+    """Return the optimizer of a word.
+
+    Raises:
+        ContractError: If there is none.
+    """
+    kinds = {each.value: each for each in Optimizer}
+    if word not in kinds:
+        raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
+    return kinds[word]
+
+
 @takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSGD:
