@@ -50,6 +50,30 @@ def person(number):
     )
 
 
+def check_that_one_person_more_scores_their_own_pairs_alone(fields=FIELDS):
+    """A first person of the first table, of either ward: all other pairs score as before."""
+    from confide.jobs.linkage.frozen_model import read_frozen_model
+    from confide.jobs.linkage.scoring import score_pairs
+
+    text = read_frozen_model(model(fields), fields=fields)
+
+    def of(number):
+        return (*person(number)[:2], ("north", "south")[number % 2])
+
+    def scored(first, second):
+        tables = [
+            {f"t{i}": list(c) for i, c in enumerate(zip(*t, strict=True))} for t in (first, second)
+        ]
+        found = score_pairs(*tables, fields=fields, model=text, least=1, steps=1000)
+        return zip(found.first.tolist(), found.second.tolist(), found.score.tolist(), strict=True)
+
+    there = [of(number) for number in range(12)]
+    before = set(scored(there, there))
+    for more in (20, 21):
+        after = scored([of(more), *there], there)
+        assert {(one - 1, other, score) for one, other, score in after if one} == before
+
+
 def _write(path, rows, head):
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)

@@ -38,8 +38,11 @@ def hidden():
 class ModuleSites:
     """A federation in a folder; ``hub`` coordinates, sites are called site-0, site-1, ..."""
 
-    def __init__(self, root, *, counts, module=linear, drops=0, per_person=1, **given):
+    def __init__(
+        self, root, *, counts, module=linear, drops=0, per_person=1, by_site=None, **given
+    ):
         self.root, self.module, self.given = Path(root), module(), given
+        self.by_site = {"unit": "site"} | by_site if by_site is not None else {}
         self.names = [f"site-{i}" for i in range(len(counts))]
         self.rows = [patients_of(i, count=count) for i, count in enumerate(counts)]
         self.patients = sum(counts)
@@ -72,6 +75,7 @@ class ModuleSites:
     def member(self, name, *, seconds=60, **given):
         return ModuleOverSites(
             self.classifier(name, **given),
+            **self.by_site,
             federation=self.file,
             folder=self.shared,
             seconds=seconds,
@@ -124,7 +128,7 @@ def without_noise(patch):
     patch.setattr(rounds, "with_part", lambda total, **_: total)
 
 
-def overheard(member, rows, *, answers=None, entropy=None):
+def overheard(member, rows, *, answers=None, entropy=None, progress=lambda _: None):
     """What a site of these rows sends in each step, whatever it is told; shape (steps, size)."""
     from confide.noise.entropy import SystemEntropy
 
@@ -137,7 +141,7 @@ def overheard(member, rows, *, answers=None, entropy=None):
         made = member._planned(ws, features)[1]
         read = ws.site.engine().records(made.plan.reads, dataset=made.plan.dataset)
         files = made.rounds.run(
-            read, among=among, entropy=entropy or SystemEntropy(), progress=lambda _: None
+            read, among=among, entropy=entropy or SystemEntropy(), progress=progress
         )
     return np.array(among.numbers), files
 

@@ -16,6 +16,7 @@ from confide.version import __version__ as __version__
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from confide import errors, learning
+    from confide.jobs.federated.training.fedavg import FedAvg
     from confide.jobs.federated.training.spec import DPSGDOverSites
     from confide.jobs.learning.dp_sgd import DPSGD
     from confide.jobs.learning.pate.job import Pate
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "open": ("confide.workspace", "open_workspace"),
     "DPSGD": ("confide.jobs.learning.dp_sgd", "DPSGD"),
+    "FedAvg": ("confide.jobs.federated.training.fedavg", "FedAvg"),
     "DPSGDOverSites": ("confide.jobs.federated.training.spec", "DPSGDOverSites"),
     "Pate": ("confide.jobs.learning.pate.job", "Pate"),
     "Linkage": ("confide.jobs.linkage.spec", "Linkage"),
@@ -134,6 +136,7 @@ __all__ = [
     "DeepSynthesis",
     "DegreeHistogram",
     "Everything",
+    "FedAvg",
     "HazardRegression",
     "Hierarchy",
     "Histogram",

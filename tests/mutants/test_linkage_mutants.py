@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from confide.jobs.linkage import asks, spec
+from confide.errors import ContractError
+from confide.jobs.linkage import asks, frozen_model, spec
 from confide.jobs.linkage.assignment import ScoredPairs
+from linkage_world import check_that_one_person_more_scores_their_own_pairs_alone
 from linked_worlds import no_further_than_claimed
 
 
@@ -69,3 +71,15 @@ def test_links_without_the_walk_are_caught(broken, monkeypatch):
     monkeypatch.setattr(spec, "linked", broken)
     with pytest.raises(AssertionError):
         no_further_than_claimed(worlds=600, first=6, second=3, most=1)
+
+
+@pytest.mark.mutant
+def test_a_field_with_the_name_of_a_column_of_splink_is_caught(monkeypatch):
+    pytest.importorskip("splink", reason="needs the extra `linkage`")
+    check_that_one_person_more_scores_their_own_pairs_alone()
+    fields = ("given_name", "surname", "source_dataset")
+    with pytest.raises(ContractError, match="No field may be called source_dataset"):
+        check_that_one_person_more_scores_their_own_pairs_alone(fields)
+    monkeypatch.setattr(frozen_model, "_NAMES_OF_SPLINK", frozenset())
+    with pytest.raises(AssertionError):
+        check_that_one_person_more_scores_their_own_pairs_alone(fields)

@@ -57,7 +57,7 @@ def test_a_step_over_sites_that_is_not_charged_is_caught(sites, monkeypatch):
         return (replace(event, count=event.count - 1),)
 
     monkeypatch.setattr(DPSGD, "events", mutant)
-    monkeypatch.setattr(spec, "_keeps", lambda *_, **__: True)
+    monkeypatch.setattr(spec, "keeps_charge", lambda *_, **__: True)
     rho, lost = charged(sites.member("hub"))
     assert lost > rho
 
@@ -73,6 +73,6 @@ def test_parts_of_a_training_shared_out_among_all_sites_are_caught(sites, monkey
     monkeypatch.setattr(SharedNoise, "bought", mutant)
     with pytest.raises(ContractError, match="do not fit together"):
         sites.member("hub").plan()
-    monkeypatch.setattr(spec, "_keeps", lambda *_, **__: True)
+    monkeypatch.setattr(spec, "keeps_charge", lambda *_, **__: True)
     rho, lost = charged(sites.member("hub"))
     assert lost > rho

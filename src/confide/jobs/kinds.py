@@ -3,6 +3,7 @@
 import json
 
 from confide.errors import ConfideError, ContractError
+from confide.jobs.federated.training.fedavg import FedAvg
 from confide.jobs.federated.training.spec import DPSGDOverSites
 from confide.jobs.kind import JobKind
 from confide.jobs.learning.dp_sgd import DPSGD
@@ -31,6 +32,7 @@ def registered(*kinds: JobKind) -> tuple[JobKind, ...]:
 KINDS = registered(
     JobKind(spec=DPSGD, runner="confide.jobs.learning.module_training:ModuleTraining"),
     JobKind(spec=DPSGDOverSites, runner="confide.jobs.federated.training.rounds:TrainingRounds"),
+    JobKind(spec=FedAvg, runner="confide.jobs.federated.training.rounds:AveragingRounds"),
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
     JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
     JobKind(spec=Linkage, runner="confide.jobs.linkage.spec:Linkage"),

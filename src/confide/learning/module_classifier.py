@@ -298,7 +298,7 @@ class DPModuleClassifier(Estimator):
         whole: bool = False,
     ) -> "DPSGD":
         """Return the training at ε with a δ; of everybody in each step and in one part if whole."""
-        from confide.jobs.learning.dp_sgd import DPSGD, Optimizer, noise_for
+        from confide.jobs.learning.dp_sgd import DPSGD, noise_for, optimizer_of
         from confide.jobs.learning.modules import (
             architecture,
             first_weights,
@@ -313,24 +313,14 @@ class DPModuleClassifier(Estimator):
                 "number in the data is not public.",
                 hint="Write patients=5000: a planning number, as from a register or a paper.",
             )
-        kinds = {each.value: each for each in Optimizer}
-        if self.optimizer not in kinds:
-            raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
         batch = self.patients if whole else self.batch or min(BATCH, -(-self.patients // 10))
         rate = min(Fraction(1), Fraction(batch, self.patients))
         steps = math.ceil(self.epochs / rate)
-        names = [*(feature.name for feature in features), OUTCOME]
-        most = self.rows_per_patient
-        clip = usual_clip(module, terms=len(features)) * most
+        clip = usual_clip(module, terms=len(features)) * self.rows_per_patient
         if self.clip is not None:
             clip = amount(self.clip)
         return DPSGD(
-            reads=Records(
-                relation=Relation(table=ROWS),
-                reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
-                bounds=RowBound(max_rows=most),
-                unit=ws.declared.dataset.unit.entity,
-            ),
+            reads=self._reads(features, unit=ws.declared.dataset.unit.entity),
             architecture=architecture(module),
             parameters=trained(module),
             clip=clip,
@@ -345,11 +335,21 @@ class DPModuleClassifier(Estimator):
                 adjacency=Adjacency.ADD_REMOVE,
                 measure=ws.declared.dataset.measure,
             ),
-            optimizer=kinds[self.optimizer],
+            optimizer=optimizer_of(self.optimizer),
             learning_rate=amount(self.learning_rate),
             checkpoints=1 if whole else min(self.checkpoints, steps),
             program=program.digest,
             first_weights=weights_digest(first_weights(module)),
+        )
+
+    def _reads(self, features: tuple[Feature, ...], *, unit: Entity) -> Records:
+        """Return the rows that a training reads: covariates, then the outcome."""
+        names = [*(feature.name for feature in features), OUTCOME]
+        return Records(
+            relation=Relation(table=ROWS),
+            reads=tuple(ColumnOf(table=ROWS, column=name) for name in names),
+            bounds=RowBound(max_rows=self.rows_per_patient),
+            unit=unit,
         )
 
     def _delta(self, measure: Measure) -> Fraction:

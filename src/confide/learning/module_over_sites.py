@@ -1,15 +1,18 @@
 """Modules of PyTorch trained over sites that pool no rows: the same classifier, another door.
 
-*Privacy:* as :mod:`confide.jobs.federated.training.spec`: the unit is a patient, of up to k sites.
-All members write the same parameters, module and first weights; nobody sends a program.  Each
-site's ledger is charged all of ρ before its first numbers leave.
+*Privacy:* as :mod:`confide.jobs.federated.training.spec`: the unit is a patient, of up to k sites;
+or, as :mod:`confide.jobs.federated.training.fedavg`, each whole site, and so each patient.  All
+members write the same parameters, module and first weights; nobody sends a program.  Each site's
+ledger is charged all of ρ before its first numbers leave.
 """
 # ruff: noqa: SLF001 - a second door of the classifier, which holds what both need
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from confide.errors import ContractError
 from confide.files.federation.federation import read_federation
@@ -21,6 +24,9 @@ from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
 from confide.plans.sites.federation import Member
+from confide.privacy.accounting.concentrated import rho_for
+from confide.privacy.amount import amount
+from confide.privacy.exact import Number
 from confide.privacy.unit import Entity
 from confide.release.site.seal import sealing
 from confide.service.federation.meeting import Meeting
@@ -28,7 +34,11 @@ from confide.service.releasing.jobs import planned
 from confide.workspace import Workspace
 
 if TYPE_CHECKING:
+    from confide.jobs.learning.row_program import RowProgram
     from confide.service.federation.training import JointTraining, PlannedTraining
+
+LOCAL_STEPS, CLIP_OF_UPDATES = 10, Fraction(1)
+"""Of federated averaging."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +51,8 @@ class PlanOverSites:
         sites: Names of all.
         variance: Of the noise, as a multiple of that of one curator who trains on everybody.
         drowned: How long the noise of all steps is, as a multiple of the longest path that clipped
-            gradients can make; a training above 1 is refused.
-        clips: Noise of a step in the mean gradient, in one weight, as a multiple of the clip.
+            gradients, or updates, can make; a training above 1 is refused.
+        clips: Noise of a step in the mean gradient or update, in one weight, in clips.
     """
 
     digest: str
@@ -53,6 +63,13 @@ class PlanOverSites:
     clips: float
 
 
+class ClippedOnce(enum.Enum):
+    """Whose part of a sum is clipped: what one patient adds, or what one whole site adds."""
+
+    PATIENT = "patient"
+    SITE = "site"
+
+
 class ModuleOverSites:
     """A :class:`~.module_classifier.DPModuleClassifier` that sites train together.
 
@@ -61,8 +78,16 @@ class ModuleOverSites:
     is the number of steps, and every patient is in each.  The classifier's own ``fit`` stays that
     of one site.
 
+    With ``unit="site"`` it is federated averaging: ``epochs`` is the number of rounds, in each of
+    which a site trains by itself and adds one update; ``clip`` is the most norm of that (1 when
+    None), ``optimizer`` and ``learning_rate`` are the server's ("sgd" and 1 of plain averaging),
+    and ``patients`` means nothing.  It needs many sites.
+
     Args:
         classifier: What is trained; fitted by :meth:`fit`.
+        unit: "patient": each patient's gradient is clipped; "site": each site's whole update.
+        local_steps: Steps of full batches that a site takes in a round, of ``unit="site"``.
+        local_rate: Their length.
         federation: The federation.yaml, as every member has it.
         folder: The one that is synchronised.
         seconds: How long each word of another member is waited for.
@@ -73,12 +98,16 @@ class ModuleOverSites:
         self,
         classifier: DPModuleClassifier,
         *,
+        unit: str = ClippedOnce.PATIENT.value,
+        local_steps: int = LOCAL_STEPS,
+        local_rate: Number = "0.3",
         federation: str | Path = "federation.yaml",
         folder: str | Path = "shared",
         seconds: float = 3600,
         pause: float = 0.2,
     ) -> None:
         self.classifier = classifier
+        self._unit, self._local = unit, (local_steps, local_rate)
         self._file = Path(federation)
         self._meeting = Meeting(folder=Path(folder), seconds=seconds, pause=pause)
 
@@ -103,14 +132,14 @@ class ModuleOverSites:
 
         Raises:
             ContractError: If something is not declared, the module cannot be trained, or the noise
-                of the whole training is longer than what all gradients together can be; that says
-                how many patients would do.
+                of the whole training is longer than what all gradients or updates together can
+                be; that says how many patients or sites would do.
             UnsupportedError: If the ledger does not count in ρ.
         """
         features = self._declared(columns)
         with self._open(features) as ws:
             made = self._planned(ws, features)[1]
-        training, members = made.spec.training, made.spec.federation
+        members, (weights, steps) = made.spec.federation, made.sizes
         held, k = members.tolerance, members.sites_per_person
         return PlanOverSites(
             digest=made.plan.digest(),
@@ -118,7 +147,7 @@ class ModuleOverSites:
             sites=tuple(site.name for site in members.sites),
             variance=k**2 * held.sites / held.honest,
             drowned=made.spec.drowned,
-            clips=made.spec.drowned * (training.steps / training.parameters) ** 0.5,
+            clips=made.spec.drowned * (steps / weights) ** 0.5,
         )
 
     @sealing
@@ -217,17 +246,29 @@ class ModuleOverSites:
         self, ws: Workspace, features: tuple[Feature, ...]
     ) -> "tuple[Any, PlannedTraining]":
         """Return the module that sees no row, and its training over the sites."""
-        from confide.jobs.federated.training.rounds import TrainingRounds
-        from confide.jobs.federated.training.spec import shared_out
-        from confide.jobs.learning.modules import first_weights
-        from confide.service.federation.training import PlannedTraining
-
         model = self.classifier
         if model.batch is not None:
             raise ContractError(
                 "Over sites every patient is in each step.", hint="Leave out batch."
             )
         module, program = model._validated(features)
+        match _unit(self._unit):
+            case ClippedOnce.PATIENT:
+                return module, self._by_patient(ws, features, module=module, program=program)
+            case ClippedOnce.SITE:
+                return module, self._by_site(ws, features, module=module, program=program)
+            case unknown:
+                assert_never(unknown)
+
+    def _by_patient(
+        self, ws: Workspace, features: tuple[Feature, ...], *, module: Any, program: "RowProgram"
+    ) -> "PlannedTraining":
+        from confide.jobs.federated.training.rounds import TrainingRounds
+        from confide.jobs.federated.training.spec import shared_out
+        from confide.jobs.learning.modules import first_weights
+        from confide.service.federation.training import PlannedTraining
+
+        model = self.classifier
         delta = model._delta(ws.declared.dataset.measure)
         training = model._training(
             ws, features, module=module, program=program, delta=delta, whole=True
@@ -239,4 +280,54 @@ class ModuleOverSites:
         rounds = TrainingRounds(
             spec, plan=plan, program=program, first=first_weights(module), delta=delta
         )
-        return module, PlannedTraining(spec=spec, plan=plan, rounds=rounds)
+        return PlannedTraining(spec=spec, plan=plan, rounds=rounds)
+
+    def _by_site(
+        self, ws: Workspace, features: tuple[Feature, ...], *, module: Any, program: "RowProgram"
+    ) -> "PlannedTraining":
+        from confide.jobs.federated.training.fedavg import FedAvg, bought_by, require_not_drowned
+        from confide.jobs.federated.training.rounds import AveragingRounds
+        from confide.jobs.learning.dp_sgd import optimizer_of
+        from confide.jobs.learning.modules import (
+            architecture,
+            first_weights,
+            trained,
+            weights_digest,
+        )
+        from confide.service.federation.training import PlannedTraining
+
+        model, federation = self.classifier, read_federation(self._file)
+        delta, weights = model._delta(ws.declared.dataset.measure), trained(module)
+        squared, shared = bought_by(
+            rho_for(amount(model.epsilon), delta=delta),
+            parameters=weights,
+            steps=model.epochs,
+            federation=federation,
+        )
+        spec = FedAvg(
+            reads=model._reads(features, unit=ws.declared.dataset.unit.entity),
+            architecture=architecture(module),
+            parameters=weights,
+            clip=CLIP_OF_UPDATES if model.clip is None else amount(model.clip),
+            steps=model.epochs,
+            local_steps=self._local[0],
+            local_rate=amount(self._local[1]),
+            sigma_squared=squared,
+            optimizer=optimizer_of(model.optimizer),
+            learning_rate=amount(model.learning_rate),
+            program=program.digest,
+            first_weights=weights_digest(first_weights(module)),
+            federation=federation,
+            shared=shared,
+        )
+        plan = planned(ws, spec, study=Study(id="module"))
+        require_not_drowned(spec, delta=delta)
+        rounds = AveragingRounds(spec, plan=plan, program=program, first=first_weights(module))
+        return PlannedTraining(spec=spec, plan=plan, rounds=rounds)
+
+
+def _unit(told: str) -> ClippedOnce:
+    try:
+        return ClippedOnce(told)
+    except ValueError:
+        raise ContractError(f"Expected unit as patient or site, got {told!r}.") from None

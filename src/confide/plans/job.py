@@ -53,10 +53,18 @@ class JobOverSites(Protocol):
     def federation(self) -> Federation:
         """The sites."""
 
+    @property
+    def protects_sites(self) -> bool:
+        """Whether each site is protected with all its rows, and so each of its patients."""
+
 
 def federation_of(job: Job) -> Federation | None:
     """Return the sites that run a job together; None of one that runs at one site."""
     return job.federation if isinstance(job, JobOverSites) else None
+
+
+def _protects_sites(job: Job) -> bool:
+    return isinstance(job, JobOverSites) and job.protects_sites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,8 @@ class JobPlan:
         atto: Charge in 1e-18 of δ; 0 where no event needs it.
         version: Of this format; a field is never removed or redefined.
         federation: Sites that run it together; None of one site's own.
+        protects_sites: Whether the loss is that of a site with all its rows, and so of each of its
+            patients.
     """
 
     study: Study
@@ -86,6 +96,7 @@ class JobPlan:
     atto: int = 0
     version: int = 1
     federation: Federation | None = None
+    protects_sites: bool = False
 
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind):
@@ -165,6 +176,7 @@ def plan_job(job: Job, *, study: Study, dataset: Dataset, delta: Fraction = Frac
         nano=cost.nano,
         atto=cost.atto,
         federation=federation_of(job),
+        protects_sites=_protects_sites(job),
     )
 
 
@@ -195,12 +207,21 @@ def require_sound_job(plan: JobPlan, *, job: Job) -> None:
     Raises:
         ContractError: Before anything is read or charged.
     """
-    same = (plan.kind, plan.spec, plan.reads, plan.events, plan.federation) == (
+    stated = (
+        plan.kind,
+        plan.spec,
+        plan.reads,
+        plan.events,
+        plan.federation,
+        plan.protects_sites,
+    )
+    same = stated == (
         job.kind,
         spec_of(job),
         job.reads,
         job.events(plan.dataset),
         federation_of(job),
+        _protects_sites(job),
     )
     if not same:
         raise ContractError(

@@ -62,6 +62,18 @@ class Optimizer(enum.Enum):
     ADAM = "adam"
 
 
+def optimizer_of(word: str) -> Optimizer:
+    """Return the optimizer of a word.
+
+    Raises:
+        ContractError: If there is none.
+    """
+    kinds = {each.value: each for each in Optimizer}
+    if word not in kinds:
+        raise ContractError(f"Expected optimizer as one of {', '.join(kinds)}.")
+    return kinds[word]
+
+
 @takes_numbers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSGD:
@@ -136,18 +148,7 @@ class DPSGD:
         Raises:
             ContractError: If the job does not suit the data set.
         """
-        check_records(self.reads, dataset=dataset)
-        outcome = domain(self.reads.reads[-1], dataset=dataset)
-        if len(self.reads.reads) < 2 or not outcome.keys:
-            raise ContractError(
-                "A classifier is trained on covariates and an outcome with public classes.",
-                hint="Declare the categories of the outcome.",
-            )
-        for each in self.reads.reads[:-1]:
-            if domain(each, dataset=dataset).kind is Kind.DATE:
-                raise ContractError(
-                    "A covariate is a date.", hint="Use days between dates, or its year."
-                )
+        require_classes(self.reads, dataset=dataset)
         reach = REACH * _times(dataset.adjacency)
         return (
             clipped_steps(
@@ -167,6 +168,30 @@ class DPSGD:
             [0, 2, 5]
         """
         return self.steps * part // self.checkpoints
+
+
+def require_classes(reads: Records, *, dataset: Dataset) -> None:
+    """Refuse rows on which no classifier is trained.
+
+    Args:
+        reads: Covariates, then the outcome.
+        dataset: Public facts.
+
+    Raises:
+        ContractError: If they do not suit the data set, or a covariate is a date.
+    """
+    check_records(reads, dataset=dataset)
+    outcome = domain(reads.reads[-1], dataset=dataset)
+    if len(reads.reads) < 2 or not outcome.keys:
+        raise ContractError(
+            "A classifier is trained on covariates and an outcome with public classes.",
+            hint="Declare the categories of the outcome.",
+        )
+    for each in reads.reads[:-1]:
+        if domain(each, dataset=dataset).kind is Kind.DATE:
+            raise ContractError(
+                "A covariate is a date.", hint="Use days between dates, or its year."
+            )
 
 
 def clipped_steps(

@@ -30,6 +30,7 @@ from confide.privacy.accounting.compose import to_approximate
 from confide.privacy.measure import Measure
 from confide.release.quiet import no_output
 from confide.rows.records import RecordRows
+from confide.tables.records import Records
 from confide.tables.relation import domain
 from confide.tables.schema import Dataset
 
@@ -65,8 +66,7 @@ class ModuleTraining:
         Raises:
             ContractError: If program or weights are not those of the plan.
         """
-        if (spec.program, spec.first_weights) != (program.digest, weights_digest(first)):
-            raise ContractError("The module is not the one of the plan.", hint="Plan it again.")
+        require_planned(program, first=first, planned=(spec.program, spec.first_weights))
         self._spec, self._plan, self._program = spec, plan, program
         self._first, self._delta = dict(first), delta
         self._hide = hide or (lambda total, entropy: spec.noise.randomize(total, entropy=entropy))
@@ -92,7 +92,7 @@ class ModuleTraining:
         """Return the weights after some more steps; the last ones as ``model.safetensors``."""
         spec = self._spec
         walk = NoisyWalk(spec, program=self._program, content=before[CHECKPOINT])
-        of = rows_of(rows, spec=spec, dataset=self._plan.dataset)
+        of = rows_of(rows, reads=spec.reads, dataset=self._plan.dataset)
         clip = float(spec.clip)
         gradients = PerPatientGradients(self._program, weights=walk.tensors, clip=clip)
         with one_thread():
@@ -111,6 +111,23 @@ class ModuleTraining:
             progress(f"step {step} of {self._spec.steps}, ε so far {float(spent):.3f}")
 
 
+def require_planned(
+    program: RowProgram, *, first: Mapping[str, Any], planned: tuple[str, str]
+) -> None:
+    """Refuse a module that is not the one of a plan.
+
+    Args:
+        program: Of the module.
+        first: The weights that the training starts from, by name.
+        planned: Digests of both.
+
+    Raises:
+        ContractError: If it is another.
+    """
+    if planned != (program.digest, weights_digest(first)):
+        raise ContractError("The module is not the one of the plan.", hint="Plan it again.")
+
+
 def epsilon_so_far(spec: DPSGD, plan: JobPlan, *, steps: int, delta: Fraction) -> Fraction:
     """Return the ε at ``delta`` of the first steps of a training; all of it was charged."""
     (event,) = plan.events
@@ -121,10 +138,10 @@ def epsilon_so_far(spec: DPSGD, plan: JobPlan, *, steps: int, delta: Fraction) -
     return to_approximate(loss, delta=delta).epsilon
 
 
-def rows_of(rows: RecordRows, *, spec: DPSGD, dataset: Dataset) -> Rows:
+def rows_of(rows: RecordRows, *, reads: Records, dataset: Dataset) -> Rows:
     """Return rows as inputs in [−1, 1] and classes, from whole numbers and public domains."""
     columns = rows.reveal_to_job()
-    *covariates, outcome = spec.reads.reads
+    *covariates, outcome = reads.reads
     found: list[Floats] = []
     for place, expression in enumerate(covariates):
         of = domain(expression, dataset=dataset)

@@ -13,17 +13,42 @@ References:
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, assert_never
+from fractions import Fraction
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 
 from confide.arrays import Ints
-from confide.jobs.learning.dp_sgd import DPSGD, Optimizer
+from confide.jobs.learning.dp_sgd import Optimizer
 from confide.jobs.learning.row_program import RowProgram
 from confide.release.together import Together
 
 CHECKPOINT, MODEL = "checkpoint.safetensors", "model.safetensors"
 _STATE, _AVERAGE = "state.", "average"
+
+
+class WalkSettings(Protocol):
+    """What of a training says how weights walk: public, and of any kind of noisy sums."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights that are trained."""
+
+    @property
+    def steps(self) -> int:
+        """Number of noisy sums."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What a whole number of a sum is worth in a gradient."""
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """What is made of noisy sums."""
+
+    @property
+    def learning_rate(self) -> Fraction:
+        """Its step."""
 
 
 class NoisyWalk:
@@ -35,7 +60,7 @@ class NoisyWalk:
         content: What :func:`start` or :meth:`checkpoint` saved.
     """
 
-    def __init__(self, spec: DPSGD, *, program: RowProgram, content: bytes) -> None:
+    def __init__(self, spec: WalkSettings, *, program: RowProgram, content: bytes) -> None:
         import torch
         from torch.nn.utils import parameters_to_vector
 
@@ -84,7 +109,7 @@ def start(first: Mapping[str, Any]) -> bytes:
 
 
 def walked(
-    spec: DPSGD, *, program: RowProgram, first: Mapping[str, Any], sums: Iterable[Ints]
+    spec: WalkSettings, *, program: RowProgram, first: Mapping[str, Any], sums: Iterable[Ints]
 ) -> bytes:
     """Return the model that all noisy sums of a training lead to.
 
@@ -128,7 +153,7 @@ def _threads(stack: contextlib.ExitStack) -> int:  # noqa: ARG001 - who leaves p
 _AS_BEFORE = Together(_threads)
 
 
-def _optimizer(spec: DPSGD, flat: Any, *, state: Mapping[str, Any]) -> Any:
+def _optimizer(spec: WalkSettings, flat: Any, *, state: Mapping[str, Any]) -> Any:
     """Return an optimizer of one vector, in the state that a checkpoint holds."""
     import torch
 

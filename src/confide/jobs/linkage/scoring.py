@@ -4,9 +4,11 @@
 cells and is dropped.
 """
 
+import contextlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,10 @@ LONGEST_COMPARED = 1000
 grows with the product of their lengths: one long cell would make the job fail after the charge."""
 
 Texts = Mapping[str, Sequence[str | None]]
+
+MOST_PAIRS = 100_000_000
+"""Pairs that blocking rules may make, of all rules together.  Splink holds all of them, some 40
+bytes each, and nothing else bounds its memory; beyond, a linkage fails after its charge."""
 
 
 def require_splink() -> None:
@@ -70,13 +76,16 @@ def score_pairs(
         steps: Grid points of a score of 1; scores are rounded down.
 
     Raises:
-        EngineError: If scoring failed; carries the class of the failure and no data.
+        EngineError: If blocking rules make more than MOST_PAIRS pairs, or scoring failed; carries
+            the class of the failure and no data.
     """
     if not first["t0"] or not second["t0"]:
         return _pairs(np.zeros(0), np.zeros(0), np.zeros(0), steps=steps, least=least)
     try:
         below = least / steps * _MARGIN
         found = _predicted(first, second, fields=fields, model=model, below=below)
+    except EngineError:
+        raise
     except Exception as failed:  # noqa: BLE001 - whatever it is, its text may hold cells
         raise EngineError(type(failed).__name__) from None
     return _pairs(*found, steps=steps, least=least)
@@ -85,9 +94,31 @@ def score_pairs(
 def _predicted(
     first: Texts, second: Texts, *, fields: Sequence[str], model: str, below: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    import duckdb
     import splink
     from splink.backends.duckdb import DuckDBAPI
+
+    tables = {
+        name: _arrow(texts, fields=fields) for texts, name in ((first, _FIRST), (second, _SECOND))
+    }
+    _require_few(tables, model=model)
+    with _locked() as connection:
+        api = DuckDBAPI(connection=connection)
+        named = [api.register(of, dataset_display_name=name) for name, of in tables.items()]
+        linker = splink.Linker(named, json.loads(model), log_level=logging.CRITICAL)
+        made = linker.inference.predict(threshold_match_probability=below or None)
+        rows = made.as_pyarrow_table().select(
+            [f"{RECORD}_l", f"{RECORD}_r", "source_dataset_l", "match_probability"]
+        )
+    left, right = (rows[f"{RECORD}_{side}"].to_numpy() for side in "lr")
+    turned = np.array(rows["source_dataset_l"].to_pylist(), dtype=object) != _FIRST
+    ones, others = np.where(turned, right, left), np.where(turned, left, right)
+    return ones, others, rows["match_probability"].to_numpy()
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[Any]:
+    """Open an empty engine that reads no file and no network, and close it."""
+    import duckdb
 
     connection = duckdb.connect(":memory:")
     try:
@@ -101,22 +132,22 @@ def _predicted(
         ):
             connection.execute(f"SET {setting} = false")
         connection.execute("SET lock_configuration = true")
-        api = DuckDBAPI(connection=connection)
-        tables = [
-            api.register(_arrow(texts, fields=fields), dataset_display_name=name)
-            for texts, name in ((first, _FIRST), (second, _SECOND))
-        ]
-        linker = splink.Linker(tables, json.loads(model), log_level=logging.CRITICAL)
-        made = linker.inference.predict(threshold_match_probability=below or None)
-        rows = made.as_pyarrow_table().select(
-            [f"{RECORD}_l", f"{RECORD}_r", "source_dataset_l", "match_probability"]
-        )
+        yield connection
     finally:
         connection.close()
-    left, right = (rows[f"{RECORD}_{side}"].to_numpy() for side in "lr")
-    turned = np.array(rows["source_dataset_l"].to_pylist(), dtype=object) != _FIRST
-    ones, others = np.where(turned, right, left), np.where(turned, left, right)
-    return ones, others, rows["match_probability"].to_numpy()
+
+
+def _require_few(tables: Mapping[str, object], *, model: str) -> None:
+    """Fail where blocking rules make too many pairs, which are counted and not held."""
+    left = MOST_PAIRS
+    with _locked() as connection:
+        for name, of in tables.items():
+            connection.register(name, of)
+        for rule in json.loads(model)["blocking_rules_to_generate_predictions"]:
+            made = f"SELECT 1 FROM a AS l JOIN b AS r ON ({rule}) LIMIT {left + 1}"  # noqa: S608
+            left -= connection.sql(made).count("*").fetchall()[0][0]  # rules are our own text
+            if left < 0:
+                raise EngineError("TooManyPairs")
 
 
 def _arrow(texts: Texts, *, fields: Sequence[str]) -> "object":

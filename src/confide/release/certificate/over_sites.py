@@ -27,6 +27,7 @@ _OUTSIDE = "whoever sees the sum alone, all sites in it"
 _OUTSIDE_AFTER_DROPS = "whoever sees the sum alone, as many missing as may be"
 _ALL_OTHERS = "all other sites and the coordinator together"
 _PATIENT = "a patient of {} of the sites"
+_SITE = "a whole site, whatever its rows are"
 
 
 def federation_part(plan: Plan | JobPlan, *, added: tuple[str, ...]) -> FederationPart | None:
@@ -59,13 +60,18 @@ def over_sites_text(plan: Plan | JobPlan, *, words: Words) -> str:
     if federation is None:
         return ""
     held = federation.tolerance
-    return words.say(
+    told = words.say(
         "signed.over-sites",
         names=", ".join(site.name for site in federation.sites),
         drops=str(held.drops),
         colluders=str(held.colluders),
         per_person=str(federation.sites_per_person),
     )
+    return f"{told} {words.say('signed.whole-sites')}" if _protects_sites(plan) else told
+
+
+def _protects_sites(plan: Plan | JobPlan) -> bool:
+    return isinstance(plan, JobPlan) and plan.protects_sites
 
 
 def _member(member: Member) -> MemberPart:
@@ -80,6 +86,8 @@ def _losses(plan: Plan | JobPlan, *, federation: Federation) -> list[SiteLossPar
     of_patients = [
         (_PATIENT.format(many), rho * Fraction(many, k) ** 2) for many in _at(federation)
     ]
+    if _protects_sites(plan):
+        of_patients.append((_SITE, rho / k**2))
     return [
         SiteLossPart(to=who, rho=_up(lost), epsilon=_up(_epsilon(lost, plan=plan)))
         for who, lost in (

@@ -17,7 +17,8 @@ from confide.errors import ConfideError, ContractError, VerificationError
 from confide.jobs.federated.runs.notices import Board, NoticeKind
 from confide.jobs.federated.runs.proposal import require_approved
 from confide.jobs.federated.runs.site_round import SiteRound
-from confide.jobs.federated.training.rounds import TrainingRounds
+from confide.jobs.federated.training.fedavg import FedAvg
+from confide.jobs.federated.training.rounds import AveragingRounds, TrainingRounds
 from confide.jobs.federated.training.spec import DPSGDOverSites
 from confide.jobs.kinds import read_spec
 from confide.plans.canonical import Json
@@ -54,9 +55,15 @@ class PlannedTraining:
         rounds: What runs it.
     """
 
-    spec: DPSGDOverSites
+    spec: DPSGDOverSites | FedAvg
     plan: JobPlan
-    rounds: TrainingRounds
+    rounds: TrainingRounds | AveragingRounds
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of weights that are trained, and of sums."""
+        lengths = self.spec.sums(self.plan).lengths
+        return lengths[0], len(lengths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

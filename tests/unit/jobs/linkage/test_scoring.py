@@ -56,6 +56,16 @@ def test_of_a_text_the_first_thousand_characters_are_compared_so_that_no_cell_ma
     assert found[one, apart] < found[one, same]
 
 
+def test_blocking_rules_that_make_too_many_pairs_fail_before_splink_holds_them(monkeypatch):
+    people = [person(i) for i in range(12)]  # three rules make twelve pairs each
+    monkeypatch.setattr(scoring, "MOST_PAIRS", 36)
+    assert len(scored(people, people)) == 12
+    monkeypatch.setattr(scoring, "MOST_PAIRS", 35)
+    with pytest.raises(EngineError) as failed:
+        scored(people, people)
+    assert failed.value.failure == "TooManyPairs"
+
+
 def test_nobody_is_linked_with_an_empty_table():
     assert scored([], [person(1)]) == {}
 

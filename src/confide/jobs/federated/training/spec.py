@@ -57,6 +57,7 @@ class DPSGDOverSites:
     """
 
     kind: ClassVar[str] = "dp-sgd-over-sites"
+    protects_sites: ClassVar[bool] = False
 
     training: DPSGD
     federation: Federation
@@ -74,10 +75,7 @@ class DPSGDOverSites:
         Raises:
             ContractError: If it is not Gaussian.
         """
-        part = self.shared.part
-        if not isinstance(part, GaussianParts):
-            raise ContractError("Gradients over sites are hidden by Gaussian noise.")
-        return part
+        return gaussian_part(self.shared)
 
     def events(self, dataset: Dataset) -> tuple[JobEvent, ...]:
         """Return the one event, as ledgers keep it: what the charge buys of one curator.
@@ -100,14 +98,10 @@ class DPSGDOverSites:
         (event,) = training.events(dataset)
         moved = moved_by_patient(training, dataset=dataset)
         fits = shared.grid == 1 and shared.is_of(self.federation)
-        if not fits or not _keeps(event, shared=shared, moved=moved, steps=training.steps):
+        if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=training.steps):
             raise ContractError("Noise, charge and members of the training do not fit together.")
-        width = _SIGMAS * (math.isqrt(math.ceil(self.part.sigma_squared_each)) + 1)
-        if dataset.population_at_most * moved.linf + width > largest_number(self.federation):
-            raise ContractError(
-                "Sums of gradients over sites may pass 63 bits.",
-                hint="Write population-at-most: the most patients that a site has.",
-            )
+        most = dataset.population_at_most * moved.linf
+        require_room(most, part=self.part, federation=self.federation)
         return (event,)
 
     def sums(self, plan: JobPlan) -> JobSums:
@@ -131,7 +125,37 @@ class DPSGDOverSites:
         return math.sqrt(training.parameters) * sigma / longest
 
 
-def _keeps(event: JobEvent, *, shared: SharedNoise, moved: Sensitivity, steps: int) -> bool:
+def gaussian_part(shared: SharedNoise) -> GaussianParts:
+    """Return a site's part of the noise of a training.
+
+    Raises:
+        ContractError: If it is not Gaussian.
+    """
+    if not isinstance(shared.part, GaussianParts):
+        raise ContractError("Trainings over sites are hidden by Gaussian noise.")
+    return shared.part
+
+
+def require_room(most: int, *, part: GaussianParts, federation: Federation) -> None:
+    """Refuse sums that may pass 63 bits.
+
+    Args:
+        most: Of one exact number of a site.
+        part: Of its noise.
+        federation: Who takes part.
+
+    Raises:
+        ContractError: If they may.
+    """
+    width = _SIGMAS * (math.isqrt(math.ceil(part.sigma_squared_each)) + 1)
+    if most + width > largest_number(federation):
+        raise ContractError(
+            "Sums of a training over sites may pass 63 bits.",
+            hint="Write population-at-most: the most patients that a site has.",
+        )
+
+
+def keeps_charge(event: JobEvent, *, shared: SharedNoise, moved: Sensitivity, steps: int) -> bool:
     """Return whether so many steps with parts of noise lose no more than an event says."""
     return bool(steps * shared.loses(moved) <= event.event.rho())
 
