@@ -14,6 +14,7 @@ from confide.rows.cells.operations import Xor
 BIGINT = exp.DType.BIGINT
 HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
+SMALLINT = exp.DType.SMALLINT
 TINYINT = exp.DType.TINYINT
 DOUBLE = exp.DType.DOUBLE
 FLOAT = exp.DType.FLOAT

@@ -39,7 +39,7 @@ from confide.rows.cells.keyed_order import LIMB, limbs_of, with_point
 from confide.rows.cells.stream import Late, Summed, stream_totals
 from confide.rows.cells.terms import cell_and_sums, row_reads
 from confide.rows.cells.words import order_of
-from confide.rows.copies.choice import Way, way_of
+from confide.rows.copies.choice import Way, can_be_streamed, way_of
 from confide.rows.copies.copies import PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
@@ -57,7 +57,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Predicate
+from confide.tables.filter import All, Between, Predicate, expressions
 from confide.tables.relation import domain
 
 
@@ -90,9 +90,16 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         dataset=scope.dataset,
     )
     if found is Way.SORTED and not scope.streams:
-        return Way.NUMBERED
+        return Way.CLUSTERED if _is_clustered(first, values, scope=scope) else Way.NUMBERED
     ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
     return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
+
+
+def _is_clustered(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> bool:
+    """Return whether a table holds the rows in the order in which a person's are kept."""
+    needed = (*row_reads(first, values), *must_be_known(first), *expressions(first.relation.where))
+    there = first.relation.table in scope.clustered
+    return there and can_be_streamed(first.relation, bounds=first.bounds, needed=needed)
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -102,7 +109,8 @@ def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
     """
     table = scope.dataset.table(first.relation.table)
     alone = CellBound(max_cells=1, max_rows_per_cell=1)
-    if scope.copies is None or first.bounds != alone or not table.one_row_per_patient:
+    there = scope.copies is not None or table.name in scope.clustered
+    if not there or first.bounds != alone or not table.one_row_per_patient:
         return None
     return replace(first, bounds=RowBound(max_rows=1))
 
@@ -154,7 +162,8 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
     late: Late | None = None
-    if scope.streams and streamed(first.bounds):
+    streams = scope.streams or there
+    if streams and streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
         late = evaluated_late(first, values, carried=carried, scope=scope)
@@ -168,7 +177,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         cells=_cells(first, scope=scope),
         late=late,
         summed=scope.summed,
-        streams=scope.streams,
+        streams=streams,
     )
     return with_front(scope, totals)
 
@@ -232,7 +241,8 @@ def _terms(
 ) -> exp.Select:
     """Return ``p``, what orders the rows, ``cell``, ``s0, s1, …`` and what is beside a cell."""
     beside = _cells(first, scope=scope).beside
-    there = scope.copies is not None or bool(order)  # rows that have h have x
+    clustered = scope.copies is not None or first.relation.table in scope.clustered
+    there = clustered or bool(order)  # rows that have h have x
     rows = relation_rows(
         scope,
         first.relation,
