@@ -135,7 +135,7 @@ def measured(
                 pid = engine._session._connection.info.backend_pid  # noqa: SLF001
                 for task, aggregate in private.items():
                     told = engine.explain((aggregate,), dataset=place["dataset"])
-                    if ("clustered stream" in str(told)) != (way == "PostgreSQL, prepared"):
+                    if ("rank projection" in str(told)) != (way == "PostgreSQL, prepared"):
                         sys.exit(f"{way} reads otherwise: {told}")
 
                     def answer(

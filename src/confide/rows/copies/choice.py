@@ -78,16 +78,10 @@ def way_of(
             needed = (*reads, *known, *expressions(relation.where))
             if copies is None or not can_be_streamed(relation, bounds=bounds, needed=needed):
                 return Way.SORTED
-            several = not dataset.table(relation.table).one_row_per_patient
-            if (
-                several
-                and m <= MOST_RANKS
-                and keeps_all_complete_rows(relation.where, dataset=dataset)
-                and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
-                and not any(qualities(expression) for expression in reads)  # only clustered have it
-            ):
-                return Way.RANKS
-            return Way.CLUSTERED
+            ranks = m <= MOST_RANKS and can_be_ranked(
+                relation, reads=reads, known=known, dataset=dataset
+            )
+            return Way.RANKS if ranks else Way.CLUSTERED
 
 
 def can_be_streamed(
@@ -101,6 +95,22 @@ def can_be_streamed(
         needed: Expressions that are read, must be known, or stand in the filter.
     """
     return streamed(bounds) and of_one_table(needed, relation.table)
+
+
+def can_be_ranked(
+    relation: Relation,
+    *,
+    reads: Sequence[Expression],
+    known: Iterable[Expression],
+    dataset: Dataset,
+) -> bool:
+    """Return whether ranks among all rows answer for patients whose rows have no NULL."""
+    return (
+        not dataset.table(relation.table).one_row_per_patient
+        and keeps_all_complete_rows(relation.where, dataset=dataset)
+        and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
+        and not any(qualities(expression) for expression in reads)  # files of ranks have none
+    )
 
 
 def way_of_cells(bounds: CellBound) -> Way:

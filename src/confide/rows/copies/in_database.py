@@ -1,9 +1,10 @@
 """Copies in a schema of the steward's, in the database of the source: whether they still answer.
 
-Each is a table: ``p`` (the person's id), ``c0, c1, …``, ``h`` and ``x`` (place and point in the
-keyed order) and ``q0, q1, …`` (how each cell was as it came), cleaned as a statement cleans them and
-written in the order p, place, columns.  They are named, with the generation that they are of, in
-the manifest of the workspace, which the database does not hold.
+Each declared table has one of ``p`` (the person's id), ``c0, c1, …``, ``h`` and ``x`` (place and
+point in the keyed order), ``q0, q1, …`` (how each cell was as it came) and ``rk`` (a row's rank
+among its person's), cleaned as a statement cleans them and written in the order p, place, columns; and
+one of the rows without a rank.  They are named, with the generation that they are of, in the
+manifest of the workspace, which the database does not hold.
 
 *Fingerprints.*  Of a table and all that inherits from it: number, file, bytes, columns, checks, row
 security, and how many rows were ever inserted, updated and deleted, as the server counts them.  The
@@ -26,6 +27,7 @@ from typing import Any
 from sqlglot import exp
 
 from confide.rows.cells.layout import Layout
+from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.manifest import Standing, generation_of, read_manifest
 from confide.tables.schema import Dataset
 
@@ -92,7 +94,7 @@ def copies_in_database(
     dataset: Dataset,
     hash_key: bytes,
     withdrawn: Sequence[str],
-) -> tuple[Standing, Mapping[str, exp.Table]]:
+) -> tuple[Standing, Mapping[str, ClusteredTable]]:
     """Return whether copies answer for the tables as they are now, and these by declared name.
 
     Reads the catalogue and the server's counts, and no row.
@@ -111,15 +113,17 @@ def copies_in_database(
         return Standing.ABSENT, {}
     sources = state_of_sources(connection, layout)
     made = generation_in(schema, dataset, sources=sources, hash_key=hash_key, withdrawn=withdrawn)
-    if manifest.generation != made or set(manifest.stored) != set(manifest.tables):
+    if manifest.generation != made:
         return Standing.OUTDATED, {}
     copies = {
-        name: exp.table_(table, db=schema, quoted=True)
-        for name, (table, *_) in manifest.tables.items()
+        name: ClusteredTable(
+            rows=exp.table_(rows, db=schema, quoted=True),
+            partial=exp.table_(partial, db=schema, quoted=True) if partial else None,
+        )
+        for name, (rows, _, partial) in manifest.tables.items()
     }
-    for name, copy in copies.items():
-        found = fingerprint(connection, copy)
-        if found != manifest.stored[name]:
+    for copy in (table for each in copies.values() for table in each.tables()):
+        if fingerprint(connection, copy) != manifest.stored.get(copy.name):
             return Standing.OUTDATED, {}
         if not connection.execute(_MAY_READ, [copy.db, copy.name]).fetchone()[0]:
             return Standing.UNREADABLE, {}

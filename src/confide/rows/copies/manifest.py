@@ -89,7 +89,7 @@ class Manifest:
         tables: Files (clustered, ranks, partial) by declared name; "" where there is none.
         texts: Files of numbered texts by declared name and, in digits, index of the column.
         sizes: Bytes of every file, or table of a database.
-        stored: Fingerprints of tables of a database, by declared name; none of files.
+        stored: Fingerprints of tables of a database, by their name; none of files.
         facts: For the steward.
     """
 

@@ -24,6 +24,7 @@ from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
 from confide.rows.copies.choice import streams
+from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import UseCopies
 from confide.rows.copies.in_database import copies_in_database
 from confide.rows.copies.manifest import Standing
@@ -56,7 +57,7 @@ class PostgresEngine(AskedInSql):
         dataset: Dataset,
         opened: OpenDatabase,
         close: contextlib.ExitStack,
-        copies: Callable[[], tuple[Standing, Mapping[str, exp.Table]]],
+        copies: Callable[[], tuple[Standing, Mapping[str, ClusteredTable]]],
         says_copies: bool,
     ) -> None:
         super().__init__(dataset=dataset, layout=opened.layout)
@@ -192,7 +193,8 @@ class PostgresEngine(AskedInSql):
         """
         with self._session.snapshot():
             of_source = (located.relation for located in self._layout.tables.values())
-            self._session.hold([*of_source, *self._clustered.values()])
+            copies = (each for of in self._clustered.values() for each in of.tables())
+            self._session.hold([*of_source, *copies])
             if not self._unchanged():
                 raise EngineError("tables of the source changed")
             yield
@@ -210,7 +212,7 @@ class PostgresEngine(AskedInSql):
         aggregates: Sequence[Asked],
         *,
         dataset: Dataset,
-        clustered: Mapping[str, exp.Table],
+        clustered: Mapping[str, ClusteredTable],
         summed: Summed = Summed.CELLS,
     ) -> OnePass:
         self._require_same(dataset)
@@ -223,13 +225,12 @@ class PostgresEngine(AskedInSql):
             clustered=clustered,
         )
 
-    def _copies_now(self) -> tuple[Standing, Mapping[str, exp.Table]]:
-        found: tuple[Standing, Mapping[str, exp.Table]] = Standing.OUTDATED, {}
+    def _copies_now(self) -> tuple[Standing, Mapping[str, ClusteredTable]]:
         with dropping_server_messages():
-            found = self._copies()
-        return found
+            return self._copies()
+        return Standing.OUTDATED, {}
 
-    def _held(self) -> Mapping[str, exp.Table]:
+    def _held(self) -> Mapping[str, ClusteredTable]:
         """Return the copies that answer, of this snapshot; none if any changed meanwhile."""
         return self._clustered if self._copies_now()[1] == self._clustered else {}
 
@@ -292,7 +293,7 @@ def open_postgres(
         source, dataset=dataset, hash_key=hash_key, withdrawn=withdrawn, role=role
     )
 
-    def copies() -> tuple[Standing, Mapping[str, exp.Table]]:
+    def copies() -> tuple[Standing, Mapping[str, ClusteredTable]]:
         if copying is None or not source.copies or not streams(dataset):
             return Standing.ABSENT, {}
         return copies_in_database(

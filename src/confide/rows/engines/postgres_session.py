@@ -88,7 +88,7 @@ def connect(url: str, *, role: str = "") -> "psycopg.Connection[tuple[Any, ...]]
             connect_timeout=_SECONDS_TO_CONNECT,
             prepare_threshold=None,
             cursor_factory=psycopg.RawCursor,
-            **({"user": role} if role else {}),
+            user=role or None,
         )
     except psycopg.Error as error:
         raise _unreachable(type(error).__name__) from None

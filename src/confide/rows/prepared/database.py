@@ -14,19 +14,16 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
 from confide.errors import ContractError, EngineError
-from confide.rows.cells.build import INT, SMALLINT, cast, named, own, select
-from confide.rows.cells.keyed_order import LIMB
 from confide.rows.cells.operations import written
-from confide.rows.cells.stream import in_order
-from confide.rows.cells.words import order_of
 from confide.rows.copies.choice import streams
+from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import UseCopies
 from confide.rows.copies.in_database import (
     copies_in_database,
@@ -48,12 +45,10 @@ from confide.rows.engines.postgres_opened import OpenDatabase, open_database
 from confide.rows.engines.postgres_session import dropping_server_messages
 from confide.rows.prepared.build import alone, none_of, of_contacts
 from confide.rows.prepared.check import differing
+from confide.rows.prepared.database_layouts import checks, rows_in_order, rows_without_rank
 from confide.rows.prepared.facts import met_elsewhere, table_facts
-from confide.rows.prepared.layouts import NARROW
-from confide.rows.relational.person_rows import relation_rows
-from confide.rows.relational.table_rows import Scope, judged
-from confide.tables.relation import Relation
-from confide.tables.schema import Dataset, Kind, Table
+from confide.rows.relational.table_rows import Scope
+from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source
 
 ROOM = 3
@@ -155,8 +150,7 @@ class DatabasePreparation:
             EngineError: If it failed.
         """
         self._require_suited()
-        if not self.folder.exists():
-            return False
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with alone(self.folder), self._database() as opened:
             self._require_writable(opened)
             before = read_manifest(self.folder)
@@ -247,25 +241,31 @@ class DatabasePreparation:
         )
         stem = f"{self._stem()}{name[:16]}_"
         copies = {
-            table.name: exp.table_(f"{stem}t{number}", db=self.source.copies, quoted=True)
+            table.name: self._named(table, stem=f"{stem}t{number}")
             for number, table in enumerate(tables)
         }
         session, scope = (
             opened.session,
             Scope(dataset=self.dataset, layout=opened.layout, streams=False),
         )
+        others = before is not None and before.generation != name
+        keep = before.generation if before is not None and others else ""
         with session.writing():
             session.hold(each.relation for each in opened.layout.tables.values())
-            self._drop(opened, before=before, keep=before.generation[:16] if before else "")
+            self._drop(opened, before=before, keep=keep)
             facts = []
             for table in tables:
                 progress(f"cluster {table.name}")
                 copy = copies[table.name]
-                session.store(copy, clustered_rows(table, scope=scope))
-                session.fetch_nothing(_checked(table, copy=copy))
+                session.store(copy.rows, rows_in_order(table, scope=scope))
+                if copy.partial is not None:
+                    session.store(copy.partial, rows_without_rank(copy.rows))
+                for made in copy.tables():
+                    session.fetch_nothing(checks(table, copy=made))
                 progress(f"examine {table.name}")
-                facts.append(table_facts(table, scope=scope, run=session.rows, clustered=copy))
-            told = met_elsewhere(facts, scope=scope, run=session.rows, clustered=copies)
+                facts.append(table_facts(table, scope=scope, run=session.rows, clustered=copy.rows))
+            rows = {table: copy.rows for table, copy in copies.items()}
+            told = met_elsewhere(facts, scope=scope, run=session.rows, clustered=rows)
             if self._sources(opened) != sources:
                 raise ContractError(
                     "The source changed while it was being prepared; nothing new is in use.",
@@ -278,13 +278,14 @@ class DatabasePreparation:
         opened: OpenDatabase,
         *,
         name: str,
-        copies: Mapping[str, exp.Table],
+        copies: Mapping[str, ClusteredTable],
         facts: tuple[TableFacts, ...],
     ) -> Manifest:
         stored: dict[str, str] = {}
+        made = [table for copy in copies.values() for table in copy.tables()]
         with dropping_server_messages() as failed:
             opened.connection.execute("SELECT pg_stat_force_next_flush()")
-            stored = {table: fingerprint(opened.connection, copy) for table, copy in copies.items()}
+            stored = {table.name: fingerprint(opened.connection, table) for table in made}
         if failed:
             raise EngineError(failed[0])
         return Manifest(
@@ -292,11 +293,20 @@ class DatabasePreparation:
             lineage=self.dataset.lineage,
             ids=opened.layout.ids.value,
             patients="",
-            tables={table: (copy.name, "", "") for table, copy in copies.items()},
-            sizes={copy.name: _size(opened, [copy]) for copy in copies.values()},
+            tables={
+                table: (copy.rows.name, "", copy.partial.name if copy.partial else "")
+                for table, copy in copies.items()
+            },
+            sizes={table.name: _size(opened, [table]) for table in made},
             stored=stored,
             facts=facts,
         )
+
+    def _named(self, table: Table, *, stem: str) -> ClusteredTable:
+        rows, partial = (
+            exp.table_(name, db=self.source.copies, quoted=True) for name in (stem, f"{stem}p")
+        )
+        return ClusteredTable(rows=rows, partial=None if table.one_row_per_patient else partial)
 
     def _sources(self, opened: OpenDatabase) -> dict[str, str]:
         counted: list[tuple[str]] = []
@@ -323,61 +333,11 @@ class DatabasePreparation:
             raise EngineError(failed[0])
         named_before = {name for name, *_ in before.tables.values()} if before else set()
         for name in sorted(mine | named_before):
-            if name in mine and keep and name.startswith(f"{self._stem()}{keep}_"):
+            if name in mine and keep and name.startswith(f"{self._stem()}{keep[:16]}_"):
                 continue
             table = exp.table_(name, db=self.source.copies, quoted=True)
             text = written(table, dialect=ConfidePostgres)
             opened.session.fetch_nothing(f"DROP TABLE IF EXISTS {text}")
-
-
-def clustered_rows(table: Table, *, scope: Scope) -> exp.Select:
-    """Return what the copy of a table holds, in its order; columns as narrow as declared."""
-    scope = replace(scope, quality=frozenset({table.name}), named={})
-    columns = [f"c{i}" for i in range(len(table.columns))]
-    qualities = judged(table, scope.quality)
-    placed = relation_rows(
-        scope,
-        Relation(table=table.name),
-        reads=(),
-        known=(),
-        ordered=True,
-        carried=(*columns, "x"),
-    )
-    ordered = in_order(placed, by=[own("p"), *map(own, (*order_of(table), *qualities))])
-    kept: list[exp.Expr] = [own("p")]
-    for name, column in zip(columns, table.columns, strict=True):
-        narrow = column.kind is not Kind.TEXT and _is_narrow(table, name)
-        kept.append(named(cast(own(name), INT), name) if narrow else own(name))
-    kept += [named(cast(own(name), INT), name) for name in ("h", "x")]
-    kept += [named(cast(own(name), SMALLINT), name) for name in qualities]
-    query = select(*kept, of=ordered)
-    front = [
-        exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-        for name, part in scope.named.items()
-    ]
-    query.set("with_", exp.With(expressions=front))
-    return query
-
-
-def _is_narrow(table: Table, name: str) -> bool:
-    domain = table.columns[int(name.removeprefix("c"))].domain()
-    return domain.lower >= -NARROW and domain.upper <= NARROW
-
-
-def _checked(table: Table, *, copy: exp.Table) -> str:
-    """Return the statement that holds every number of a copy to its declared domain, for good."""
-    limits = {"h": (0, 2**LIMB - 1), "x": (0, 2**LIMB - 1)}
-    must = ["p", "h", "x"]
-    for i, column in enumerate(table.columns):
-        limits[f"q{i}"] = (0, 3)
-        must.append(f"q{i}")
-        if column.kind is not Kind.TEXT:
-            domain = column.domain()
-            limits[f"c{i}"] = (domain.lower, domain.upper)
-    checks = [f'"{name}" IS NOT NULL' for name in must]
-    checks += [f'"{name}" BETWEEN {low} AND {high}' for name, (low, high) in limits.items()]
-    text = written(copy, dialect=ConfidePostgres)
-    return f"ALTER TABLE {text} " + ", ".join(f"ADD CHECK ({check})" for check in checks)
 
 
 def _readable(layout: Any, *, dataset: Dataset) -> list[Table]:
@@ -396,7 +356,8 @@ def _size(opened: OpenDatabase, tables: list[exp.Table]) -> int:
     names = [written(each, dialect=ConfidePostgres) for each in tables]
     size = 0
     with dropping_server_messages() as failed:
-        [(size,)] = opened.connection.execute(_SIZE, [names]).fetchall()
+        [(found,)] = opened.connection.execute(_SIZE, [names]).fetchall()
+        size = int(found)
     if failed:
         raise EngineError(failed[0])
     return size

@@ -17,6 +17,7 @@ from confide.rows.cells.layout import Layout
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
 from confide.rows.copies.choice import Way
+from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import Copies
 from confide.rows.engine import Exact
 from confide.rows.relational.compiler import Placed, Together
@@ -123,7 +124,7 @@ def one_pass(
     summed: Summed = Summed.CELLS,
     streams: bool = True,
     stores: bool = True,
-    clustered: Mapping[str, exp.Table] | None = None,
+    clustered: Mapping[str, ClusteredTable] | None = None,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 

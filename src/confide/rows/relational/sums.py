@@ -39,7 +39,7 @@ from confide.rows.cells.keyed_order import LIMB, limbs_of, with_point
 from confide.rows.cells.stream import Late, Summed, stream_totals
 from confide.rows.cells.terms import cell_and_sums, row_reads
 from confide.rows.cells.words import order_of
-from confide.rows.copies.choice import Way, can_be_streamed, way_of
+from confide.rows.copies.choice import Way, can_be_ranked, can_be_streamed, way_of
 from confide.rows.copies.copies import PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
@@ -47,7 +47,7 @@ from confide.rows.relational.person_rows import relation_rows
 from confide.rows.relational.sorted_once import Streamed
 from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.relational.summand import OfPerson, Stored, Summand, size, wide
-from confide.rows.relational.table_rows import Scope, copied, judged, table_name
+from confide.rows.relational.table_rows import Scope, clustered_before, copied, judged, table_name
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.value import Ones, Value
@@ -90,16 +90,23 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         dataset=scope.dataset,
     )
     if found is Way.SORTED and not scope.streams:
-        return Way.CLUSTERED if _is_clustered(first, values, scope=scope) else Way.NUMBERED
+        found = _way_in_database(first, values, scope=scope)
     ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
     return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
 
 
-def _is_clustered(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> bool:
-    """Return whether a table holds the rows in the order in which a person's are kept."""
-    needed = (*row_reads(first, values), *must_be_known(first), *expressions(first.relation.where))
-    there = first.relation.table in scope.clustered
-    return there and can_be_streamed(first.relation, bounds=first.bounds, needed=needed)
+def _way_in_database(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
+    """Return how an engine finds the rows that does not hand rows on as they were sorted.
+
+    Where tables of it hold them in the order in which a person's are kept, it reads them so.
+    """
+    relation, reads, known = first.relation, row_reads(first, values), must_be_known(first)
+    needed = (*reads, *known, *expressions(relation.where))
+    there = relation.table in scope.clustered
+    if not there or not can_be_streamed(relation, bounds=first.bounds, needed=needed):
+        return Way.NUMBERED
+    ranks = can_be_ranked(relation, reads=reads, known=known, dataset=scope.dataset)
+    return Way.RANKS if ranks else Way.CLUSTERED
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -198,7 +205,6 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
     table = scope.dataset.table(first.relation.table)
     name = table_name(scope.dataset, table)
-    copies = copied(scope, table)
     most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
     sums = [f"s{i}" for i in range(len(values))]
     carried = carried_of(row_reads(first, values), table=table, in_words=False)
@@ -210,6 +216,14 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
         query = stream_totals(rows, sums=sums, late=late, **bound)
         return select(STAR, of=with_front(part, Bounded(query=query)))
 
+    if table.name in scope.clustered:
+        of = scope.clustered[table.name]
+        first_rows = clustered_before(scope, table, of=of.rows, most=most)
+        others = clustered_before(scope, table, of=of.partial or of.rows)
+        complete = totals(first_rows, most=None, limit=limit)
+        partial = totals(others, most=most, limit=limit)
+        return exp.Union(this=complete, expression=partial, distinct=False)
+    copies = copied(scope, table)
     # p stands for (rank, patient): each once, and no rank above the limit
     above = at_most(num((limit + 1) * PLACES), own("p"))
     complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])

@@ -52,6 +52,7 @@ from confide.rows.cells.layout import Layout
 from confide.rows.cells.operations import Floor, operation
 from confide.rows.cells.stream import Summed
 from confide.rows.cells.words import limbs, placed, restored, stored_words
+from confide.rows.copies.clustered import RANK, ClusteredTable
 from confide.rows.copies.copies import Copies
 from confide.tables.schema import Dataset, Kind, Table
 
@@ -78,7 +79,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
-    clustered: Mapping[str, exp.Table] = field(default_factory=dict)
+    clustered: Mapping[str, ClusteredTable] = field(default_factory=dict)
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
     once: bool = False
@@ -115,7 +116,9 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
         scope.named[name] = _sorted_before(scope, table)
         return name
     if table.name in scope.clustered:
-        scope.named.setdefault(name, _clustered_before(scope, table))
+        if name not in scope.named:
+            there = scope.clustered[table.name].rows
+            scope.named[name] = clustered_before(scope, table, of=there)
         return name
     name += "o" if ordered or reduced else ""
     if name not in scope.named:
@@ -142,8 +145,16 @@ def _sorted_before(scope: Scope, table: Table) -> exp.Select:
     return select(own("p"), *restored(table), of=rows)
 
 
-def _clustered_before(scope: Scope, table: Table) -> exp.Select:
+def clustered_before(
+    scope: Scope, table: Table, *, of: exp.Table, most: int | None = None
+) -> exp.Select:
     """Return ``p``, ``c0, c1, …``, ``h`` and ``x`` of a table that holds them, in its order.
+
+    Args:
+        scope: Whose tables.
+        table: Declared table.
+        of: What holds its rows.
+        most: The largest rank of a row that is returned, of those that have one; all rows if None.
 
     Raises:
         ContractError: If the source does not hold the declared table.
@@ -155,7 +166,8 @@ def _clustered_before(scope: Scope, table: Table) -> exp.Select:
     columns = [
         own(name) if name in texts else named(cast(own(name), BIGINT), name) for name in names
     ]
-    return select(own("p"), *columns, of=scope.clustered[table.name])
+    ranked_ = [] if most is None else [at_most(own(RANK), num(most))]
+    return select(own("p"), *columns, of=of, where=ranked_)
 
 
 def copied(scope: Scope, table: Table) -> Copies:
