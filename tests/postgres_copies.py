@@ -37,8 +37,7 @@ def preparation(source: Source, of, *, folder: Path, **changes) -> DatabasePrepa
 
 
 @contextlib.contextmanager
-def opened(source: Source, of, *, folder: Path, **changes):
+def opened(source: Source, of, *, folder: Path):
     copying = UseCopies(folder=folder / "prepared")
-    given = {"dataset": of, "hash_key": KEY, "copying": copying, **changes}
-    with open_postgres(source, **given) as engine:
+    with open_postgres(source, dataset=of, hash_key=KEY, copying=copying) as engine:
         yield engine

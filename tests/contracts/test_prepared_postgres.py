@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from confide.rows.copies.manifest import Standing
 from contracts.engine_contract import EngineContract
@@ -35,7 +36,20 @@ class TestPreparedPostgres(EngineContract):
     def nothing(self, rows, kind):
         return pa.nulls(rows, kind)
 
+    @pytest.mark.audit
+    def test_row_order_and_threads_change_nothing(self):
+        super().test_row_order_and_threads_change_nothing()
+
+    @pytest.mark.audit
+    def test_answers_add_up_over_patients_so_nobody_moves_another_patients_rows(self):
+        super().test_answers_add_up_over_patients_so_nobody_moves_another_patients_rows()
+
     # asked of every engine's compiler already
+    test_a_join_that_could_multiply_rows_is_refused = None
+    test_another_data_set_than_the_opened_one_is_refused = None
+    test_check_accepts_what_aggregate_answers = None
+    test_a_missing_table_or_column_is_refused_by_name_before_reading = None
+    test_a_missing_id_column_is_refused_by_name = None
     test_sums_that_could_overflow_are_refused = None
     test_key_selection_refuses_bounds_other_than_keys = None
     test_values_defined_by_themselves_are_refused = None

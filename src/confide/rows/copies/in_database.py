@@ -1,10 +1,10 @@
 """Copies in a schema of the steward's, in the database of the source: whether they still answer.
 
-Each declared table has one of ``p`` (the person's id), ``c0, c1, …``, ``h`` and ``x`` (place and
-point in the keyed order), ``q0, q1, …`` (how each cell was as it came) and ``rk`` (a row's rank
-among its person's), cleaned as a statement cleans them and written in the order p, place, columns; and
-one of the rows without a rank.  They are named, with the generation that they are of, in the
-manifest of the workspace, which the database does not hold.
+Each declared table has a table of its cleaned rows: ``p`` (the person's id), ``c0, c1, …``, ``h``
+and ``x`` (place and point in the keyed order), ``q0, q1, …`` (how each cell was as it came) and
+``rk`` (a row's rank among its person's), in the order p, place, columns; and one of the rows that
+have no rank.  They are named, with the generation that they are of, in the manifest of the
+workspace, which the database does not hold.
 
 *Fingerprints.*  Of a table and all that inherits from it: number, file, bytes, columns, checks, row
 security, and how many rows were ever inserted, updated and deleted, as the server counts them.  The
