@@ -62,13 +62,12 @@ def rows_in_order(table: Table, *, scope: Scope) -> exp.Select:
     lacks = call("bool_or", some(*dense)) if dense else call("bool_or", exp.false())
     lacking = named(exp.Window(this=lacks, partition_by=[own("p")]), _LACKING)
     with_ranks = select(STAR, ranked(order, by=("p",)), lacking, of=placed)
-    kept: list[exp.Expr] = [own("p")]
+    rank = case((own(_LACKING), NULL), default=cast(own("rk"), INT))
+    kept: list[exp.Expr] = [own("p"), named(rank, RANK)]  # first, where little is read before
     for name, column in zip(columns, table.columns, strict=True):
         kept.append(named(cast(own(name), INT), name) if _is_narrow(column) else own(name))
-    rank = case((own(_LACKING), NULL), default=cast(own("rk"), INT))
     kept += [named(cast(own(name), INT), name) for name in ("h", "x")]
     kept += [named(cast(own(name), SMALLINT), name) for name in qualities]
-    kept.append(named(rank, RANK))
     query = select(*kept, of=in_order(with_ranks, by=[own("p"), *order]))
     front = [
         exp.CTE(this=part, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))

@@ -29,6 +29,7 @@ from confide.rows.cells.bounding import (
 )
 from confide.rows.cells.build import (
     STAR,
+    as_one,
     at_most,
     num,
     own,
@@ -147,8 +148,11 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
     )
+    query = _query(first, values, way=way, scope=scope)
+    if scope.clustered and way in {Way.RANKS, Way.CLUSTERED}:
+        query = as_one(query)
     return Statement(
-        query=_query(first, values, way=way, scope=scope),
+        query=query,
         answers=answers,
         cells=cell_count(first.axes, dataset=scope.dataset),
         limits=limits(first.bounds),
