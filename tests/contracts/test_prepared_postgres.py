@@ -44,6 +44,8 @@ class TestPreparedPostgres(EngineContract):
     def test_answers_add_up_over_patients_so_nobody_moves_another_patients_rows(self):
         super().test_answers_add_up_over_patients_so_nobody_moves_another_patients_rows()
 
+    # with the event as unit nothing is prepared
+    test_with_the_event_as_unit_every_row_counts_and_no_id_is_read = None
     # asked of every engine's compiler already
     test_a_join_that_could_multiply_rows_is_refused = None
     test_another_data_set_than_the_opened_one_is_refused = None

@@ -3,7 +3,6 @@
 import pytest
 
 from confide.errors import EngineError
-from confide.rows.copies import in_database
 from confide.rows.dialects import postgres as dialect
 from confide.rows.engines import postgres_session
 from confide.rows.engines.postgres import open_postgres
@@ -16,7 +15,8 @@ from postgres_tables import in_postgres
 from rows_world import KEY, ask, col, dataset, random_database
 from source_kinds import without_nul
 from unit.rows.engines.test_postgres_through_the_door import sql, stand_in
-from unit.rows.prepared.test_database_copies import of_events
+from unit.rows.prepared.test_database_copies import OF as COPIED
+from unit.rows.prepared.test_database_copies import frames, of_events
 
 pytestmark = pytest.mark.mutant
 OF = dataset()
@@ -84,46 +84,51 @@ def test_a_search_path_that_is_believed_is_caught(stored, monkeypatch):
 
 @pytest.fixture
 def copied(tmp_path):
-    drawn = random_database(5, events=9).frames
-    source = with_copies(in_postgres({n: without_nul(rows) for n, rows in drawn.items()}))
-    preparation(source, OF, folder=tmp_path).prepare()
+    source = with_copies(in_postgres(frames()))
+    preparation(source, COPIED, folder=tmp_path).prepare()
     return source
+
+
+def of_copies(source, folder, asked=ASKED):
+    with opened(source, COPIED, folder=folder) as engine:
+        return engine.aggregate(asked, dataset=COPIED).reveal_to_gate()
+
+
+def of_source(source, asked=ASKED):
+    with open_postgres(source, dataset=COPIED, hash_key=KEY) as engine:
+        return engine.aggregate(asked, dataset=COPIED).reveal_to_gate()
 
 
 def test_copies_that_are_read_whatever_became_of_the_source_are_caught(
     copied, tmp_path, monkeypatch
 ):
-    told(f"DELETE FROM {copied.schema}.events")
-    with opened(copied, OF, folder=tmp_path) as engine:
-        assert engine.aggregate(ASKED, dataset=OF).reveal_to_gate() == answered(copied)
-    monkeypatch.setattr(in_database, "state_of_sources", lambda *_: {})
-    monkeypatch.setattr("confide.rows.prepared.database.state_of_sources", lambda *_: {})
-    source = with_copies(
-        in_postgres({n: without_nul(r) for n, r in random_database(5).frames.items()})
-    )
-    preparation(source, OF, folder=tmp_path).prepare()
-    told(f"DELETE FROM {source.schema}.events")
-    with opened(source, OF, folder=tmp_path) as engine:
-        assert engine.aggregate(ASKED, dataset=OF).reveal_to_gate() != answered(source)
+    told(f"DELETE FROM {copied.schema}.events WHERE pid IS NOT NULL")
+    assert of_copies(copied, tmp_path) == of_source(copied)
+    for where in ("confide.rows.copies.in_database", "confide.rows.prepared.database"):
+        monkeypatch.setattr(f"{where}.state_of_sources", lambda *_: {})
+    source = with_copies(in_postgres(frames()))
+    preparation(source, COPIED, folder=tmp_path).prepare()
+    told(f"DELETE FROM {source.schema}.events WHERE pid IS NOT NULL")
+    assert of_copies(source, tmp_path) != of_source(source)
 
 
 def test_ranks_of_a_copy_that_are_believed_are_caught(copied, tmp_path, monkeypatch):
-    """Without the guard over what ranks keep, a patient of false ranks keeps every row."""
+    """A guard of another bound than the sensitivity's lets a patient of false ranks keep all."""
     asked = (ask(axes=[col("code")], bounds=RowBound(max_rows=2)),)
-    before = answered(copied, asked)
-    plain = sums.stream_totals
-
-    def unguarded(rows, *, most, limit, **given):
-        return plain(rows, most=most, limit=None if most is None else limit, **given)
-
-    monkeypatch.setattr(in_database, "fingerprint", lambda *_: "the same")
-    monkeypatch.setattr("confide.rows.prepared.database.fingerprint", lambda *_: "the same")
-    work = preparation(copied, OF, folder=tmp_path)
+    before = of_source(copied, asked)
+    for where in ("confide.rows.copies.in_database", "confide.rows.prepared.database"):
+        monkeypatch.setattr(f"{where}.fingerprint", lambda *_: "the same")
+    work = preparation(copied, COPIED, folder=tmp_path)
     work.drop()
     work.prepare()
+    assert of_copies(copied, tmp_path, asked) == before
     told(f"UPDATE {of_events(copied)} SET rk = 1")
-    with opened(copied, OF, folder=tmp_path) as engine:
-        with pytest.raises(EngineError):
-            engine.aggregate(asked, dataset=OF)
-        monkeypatch.setattr(sums, "stream_totals", unguarded)
-        assert engine.aggregate(asked, dataset=OF).reveal_to_gate() != before
+    with pytest.raises(EngineError):
+        of_copies(copied, tmp_path, asked)
+    plain = sums.stream_totals
+
+    def unguarded(rows, *, limit, **given):
+        return plain(rows, limit=limit and 2_000, **given)
+
+    monkeypatch.setattr(sums, "stream_totals", unguarded)
+    assert of_copies(copied, tmp_path, asked) != before
