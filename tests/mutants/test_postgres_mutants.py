@@ -117,7 +117,7 @@ def test_ranks_of_a_copy_that_are_believed_are_caught(copied, tmp_path, monkeypa
     asked = (ask(axes=[col("code")], bounds=RowBound(max_rows=2)),)
     before = of_source(copied, asked)
     for where in ("confide.rows.copies.in_database", "confide.rows.prepared.database"):
-        monkeypatch.setattr(f"{where}.fingerprint", lambda *_: "the same")
+        monkeypatch.setattr(f"{where}.fingerprint_in", lambda *_: "the same")
     work = preparation(copied, COPIED, folder=tmp_path)
     work.drop()
     work.prepare()

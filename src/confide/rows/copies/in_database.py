@@ -55,7 +55,7 @@ WHERE n.nspname = $1 AND c.relname = $2
 """
 
 
-def fingerprint(connection: Any, table: exp.Table) -> str:
+def fingerprint_in(connection: Any, table: exp.Table) -> str:
     """Return what a table and its parts are like now, as a digest; "" if there is none."""
     parts = connection.execute(_TABLE, [table.db, table.name]).fetchall()
     if not parts:
@@ -67,7 +67,8 @@ def fingerprint(connection: Any, table: exp.Table) -> str:
 def state_of_sources(connection: Any, layout: Layout) -> dict[str, str]:
     """Return the fingerprints of the tables that declared ones are read from, by declared name."""
     return {
-        name: fingerprint(connection, located.relation) for name, located in layout.tables.items()
+        name: fingerprint_in(connection, located.relation)
+        for name, located in layout.tables.items()
     }
 
 
@@ -123,7 +124,7 @@ def copies_in_database(
         for name, (rows, _, partial) in manifest.tables.items()
     }
     for copy in (table for each in copies.values() for table in each.tables()):
-        if fingerprint(connection, copy) != manifest.stored.get(copy.name):
+        if fingerprint_in(connection, copy) != manifest.stored.get(copy.name):
             return Standing.OUTDATED, {}
         if not connection.execute(_MAY_READ, [copy.db, copy.name]).fetchone()[0]:
             return Standing.UNREADABLE, {}

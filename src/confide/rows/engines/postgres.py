@@ -32,7 +32,7 @@ from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
 from confide.rows.engines.hardening import hardening
-from confide.rows.engines.postgres_opened import OpenDatabase, open_database
+from confide.rows.engines.postgres_opened import OpenDatabase, connected_database
 from confide.rows.engines.postgres_session import dropping_server_messages
 from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spill import SpillFolder
@@ -289,7 +289,7 @@ def open_postgres(
             database has.
         MissingExtraError: If psycopg is not installed.
     """
-    opened = open_database(
+    opened = connected_database(
         source, dataset=dataset, hash_key=hash_key, withdrawn=withdrawn, role=role
     )
 

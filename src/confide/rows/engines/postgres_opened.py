@@ -39,7 +39,7 @@ class OpenDatabase:
     catalogue: Callable[[], Layout]
 
 
-def open_database(
+def connected_database(
     source: Source,
     *,
     dataset: Dataset,

@@ -110,7 +110,7 @@ class Preparation:
             self.dataset, state=state, hash_key=self.hash_key, withdrawn=self.withdrawn
         )
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with alone(self.folder):
+        with writing_alone(self.folder):
             before = read_manifest(self.folder)
             if before is not None and self._standing(state) is Standing.CURRENT:
                 return before
@@ -353,7 +353,7 @@ def delete_copies(folder: Path) -> bool:
     """
     if not folder.exists():
         return False
-    with alone(folder):
+    with writing_alone(folder):
         in_use = read_manifest(folder) is not None
         (folder / MANIFEST).unlink(missing_ok=True)
         for path in folder.iterdir():
@@ -365,7 +365,7 @@ def delete_copies(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def writing_alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
     file = descriptor(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:

@@ -27,7 +27,7 @@ from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import UseCopies
 from confide.rows.copies.in_database import (
     copies_in_database,
-    fingerprint,
+    fingerprint_in,
     generation_in,
     state_of_sources,
 )
@@ -41,9 +41,9 @@ from confide.rows.copies.manifest import (
 )
 from confide.rows.dialects.postgres import ConfidePostgres
 from confide.rows.engines.postgres import PostgresEngine, open_postgres
-from confide.rows.engines.postgres_opened import OpenDatabase, open_database
+from confide.rows.engines.postgres_opened import OpenDatabase, connected_database
 from confide.rows.engines.postgres_session import dropping_server_messages
-from confide.rows.prepared.build import alone, none_of, of_contacts
+from confide.rows.prepared.build import ROOM, none_of, of_contacts, writing_alone
 from confide.rows.prepared.check import differing
 from confide.rows.prepared.database_layouts import checks, rows_in_order, rows_without_rank
 from confide.rows.prepared.facts import met_elsewhere, table_facts
@@ -51,8 +51,6 @@ from confide.rows.relational.table_rows import Scope
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source
 
-ROOM = 3
-"""Copies, sorting and the copies of before, in multiples of the tables."""
 _MINE = """
 SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND c.relkind = 'r' ORDER BY c.relname
@@ -109,7 +107,7 @@ class DatabasePreparation:
         """
         self._require_suited()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with alone(self.folder), self._database() as opened:
+        with writing_alone(self.folder), self._database() as opened:
             before = read_manifest(self.folder)
             if before is not None and self._standing(opened) is Standing.CURRENT:
                 return before
@@ -151,7 +149,7 @@ class DatabasePreparation:
         """
         self._require_suited()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with alone(self.folder), self._database() as opened:
+        with writing_alone(self.folder), self._database() as opened:
             self._require_writable(opened)
             before = read_manifest(self.folder)
             with opened.session.writing():
@@ -161,7 +159,7 @@ class DatabasePreparation:
 
     @contextmanager
     def _database(self) -> Iterator[OpenDatabase]:
-        opened = open_database(
+        opened = connected_database(
             self.source,
             dataset=self.dataset,
             hash_key=self.hash_key,
@@ -285,7 +283,7 @@ class DatabasePreparation:
         made = [table for copy in copies.values() for table in copy.tables()]
         with dropping_server_messages() as failed:
             opened.connection.execute("SELECT pg_stat_force_next_flush()")
-            stored = {table.name: fingerprint(opened.connection, table) for table in made}
+            stored = {table.name: fingerprint_in(opened.connection, table) for table in made}
         if failed:
             raise EngineError(failed[0])
         return Manifest(

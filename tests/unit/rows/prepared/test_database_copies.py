@@ -161,9 +161,9 @@ def test_false_ranks_and_another_order_of_a_copy_refuse_the_answer(
     changed, made, tmp_path, monkeypatch
 ):
     """Whatever a fingerprint says, the guard of the statement counts what a person keeps."""
-    monkeypatch.setattr(in_database, "fingerprint", lambda *_: "the same")
+    monkeypatch.setattr(in_database, "fingerprint_in", lambda *_: "the same")
     work = preparation(made, OF, folder=tmp_path)
-    monkeypatch.setattr("confide.rows.prepared.database.fingerprint", lambda *_: "the same")
+    monkeypatch.setattr("confide.rows.prepared.database.fingerprint_in", lambda *_: "the same")
     work.drop()
     work.prepare()
     told(changed.format(of_events(made)))
