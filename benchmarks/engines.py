@@ -215,7 +215,10 @@ def main() -> None:
     if given.out is None:
         print(text)
     else:
-        given.out.write_text(text, encoding="utf-8")
+        # what engines_postgres.py wrote stays below
+        before = given.out.read_text(encoding="utf-8") if given.out.exists() else ""
+        _, heading, rest = before.partition("\n## PostgreSQL\n")
+        given.out.write_text(text + heading + rest, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def require_public_url(url: str, *, where: str) -> None:
         )
 
 
-def require_schema_name(name: str, *, where: str, example: str) -> None:
+def require_schema_name(name: str, *, where: str, example: str, key: str = "schema-name") -> None:
     """Refuse what is no plain name of a schema.
 
     Raises:
@@ -50,6 +50,6 @@ def require_schema_name(name: str, *, where: str, example: str) -> None:
     """
     if not _SCHEMA.fullmatch(name):
         raise ContractError(
-            f"{where} → schema-name: expected a-z, 0-9 and _, got {name[:40]!r}.",
-            hint=f"Write schema-name: {example}.",
+            f"{where} → {key}: expected a-z, 0-9 and _, got {name[:40]!r}.",
+            hint=f"Write {key}: {example}.",
         )

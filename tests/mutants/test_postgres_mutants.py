@@ -7,11 +7,16 @@ from confide.rows.dialects import postgres as dialect
 from confide.rows.engines import postgres_session
 from confide.rows.engines.postgres import open_postgres
 from confide.rows.engines.postgres_session import DatabaseSession
+from confide.rows.relational import sums
 from confide.tables.aggregates.value import Plain
+from confide.tables.bound_contributions import RowBound
+from postgres_copies import opened, preparation, told, with_copies
 from postgres_tables import in_postgres
 from rows_world import KEY, ask, col, dataset, random_database
 from source_kinds import without_nul
 from unit.rows.engines.test_postgres_through_the_door import sql, stand_in
+from unit.rows.prepared.test_database_copies import OF as COPIED
+from unit.rows.prepared.test_database_copies import frames, of_events
 
 pytestmark = pytest.mark.mutant
 OF = dataset()
@@ -75,3 +80,55 @@ def test_a_search_path_that_is_believed_is_caught(stored, monkeypatch):
         assert answered(stored) != before
     finally:
         sql("ALTER ROLE postgres RESET ALL")
+
+
+@pytest.fixture
+def copied(tmp_path):
+    source = with_copies(in_postgres(frames()))
+    preparation(source, COPIED, folder=tmp_path).prepare()
+    return source
+
+
+def of_copies(source, folder, asked=ASKED):
+    with opened(source, COPIED, folder=folder) as engine:
+        return engine.aggregate(asked, dataset=COPIED).reveal_to_gate()
+
+
+def of_source(source, asked=ASKED):
+    with open_postgres(source, dataset=COPIED, hash_key=KEY) as engine:
+        return engine.aggregate(asked, dataset=COPIED).reveal_to_gate()
+
+
+def test_copies_that_are_read_whatever_became_of_the_source_are_caught(
+    copied, tmp_path, monkeypatch
+):
+    told(f"DELETE FROM {copied.schema}.events WHERE pid IS NOT NULL")
+    assert of_copies(copied, tmp_path) == of_source(copied)
+    for where in ("confide.rows.copies.in_database", "confide.rows.prepared.database"):
+        monkeypatch.setattr(f"{where}.state_of_sources", lambda *_: {})
+    source = with_copies(in_postgres(frames()))
+    preparation(source, COPIED, folder=tmp_path).prepare()
+    told(f"DELETE FROM {source.schema}.events WHERE pid IS NOT NULL")
+    assert of_copies(source, tmp_path) != of_source(source)
+
+
+def test_ranks_of_a_copy_that_are_believed_are_caught(copied, tmp_path, monkeypatch):
+    """A guard of another bound than the sensitivity's lets a patient of false ranks keep all."""
+    asked = (ask(axes=[col("code")], bounds=RowBound(max_rows=2)),)
+    before = of_source(copied, asked)
+    for where in ("confide.rows.copies.in_database", "confide.rows.prepared.database"):
+        monkeypatch.setattr(f"{where}.fingerprint_in", lambda *_: "the same")
+    work = preparation(copied, COPIED, folder=tmp_path)
+    work.drop()
+    work.prepare()
+    assert of_copies(copied, tmp_path, asked) == before
+    told(f"UPDATE {of_events(copied)} SET rk = 1")
+    with pytest.raises(EngineError):
+        of_copies(copied, tmp_path, asked)
+    plain = sums.stream_totals
+
+    def unguarded(rows, *, limit, **given):
+        return plain(rows, limit=limit and 2_000, **given)
+
+    monkeypatch.setattr(sums, "stream_totals", unguarded)
+    assert of_copies(copied, tmp_path, asked) != before

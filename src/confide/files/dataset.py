@@ -76,6 +76,7 @@ class SourceSection(Section):
     version: str = ""
     url: str = Field(default="", repr=False)
     schema_name: str = ""
+    copies_schema: str = ""
     memory_limit: str = "2GB"
     threads: Counting = 2
     checked: Checking = Checking.AS_YOU_LIKE
@@ -317,6 +318,7 @@ def _source(section: SourceSection) -> Source:
         version=section.version,
         url=section.url,
         schema=section.schema_name,
+        copies=section.copies_schema,
     )
 
 

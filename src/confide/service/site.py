@@ -141,10 +141,15 @@ class Site:
         declared, of = self.declared, self.declared.dataset
         hash_key = order_key(self.folder, under=withdrawn.key)
         if declared.source.in_postgres:
+            from confide.rows.copies.copies import PREPARED, UseCopies
             from confide.rows.engines.postgres import open_postgres
 
             return open_postgres(
-                declared.source, dataset=of, hash_key=hash_key, withdrawn=withdrawn.hashes
+                declared.source,
+                dataset=of,
+                hash_key=hash_key,
+                withdrawn=withdrawn.hashes,
+                copying=UseCopies(folder=self.folder / PREPARED),
             )
         if declared.source.kind is SourceKind.SPARK:
             from confide.rows.engines.spark.spark_engine import open_spark

@@ -53,6 +53,7 @@ class Source:
         path: A DuckDB file; or the folder or file of the tables; empty for frames.
         url: Of a PostgreSQL database, without a password; empty otherwise.
         schema: Of that database, which holds the tables whose name says none.
+        copies: Schema of that database that is the steward's, for prepared copies.
         version: OMOP CDM version, "5.3" or "5.4"; "0.4" of MEDS; empty otherwise.
     """
 
@@ -61,6 +62,7 @@ class Source:
     version: str = ""
     url: str = field(default="", repr=False)
     schema: str = ""
+    copies: str = ""
 
     @property
     def in_postgres(self) -> bool:
@@ -96,11 +98,12 @@ class Source:
                 hint="Write source: {kind: postgres, url: postgresql://host/database}.",
             )
         if not self.url:
-            if self.schema:
-                raise ContractError(
-                    "source → schema-name: only a PostgreSQL database has one.",
-                    hint="Leave schema-name out, or write url.",
-                )
+            for key, name in (("schema-name", self.schema), ("copies-schema", self.copies)):
+                if name:
+                    raise ContractError(
+                        f"source → {key}: only a PostgreSQL database has one.",
+                        hint=f"Leave {key} out, or write url.",
+                    )
             return
         if self.kind not in (SourceKind.POSTGRES, SourceKind.OMOP):
             raise ContractError(
@@ -115,3 +118,7 @@ class Source:
         require_public_url(self.url, where="source")
         if self.schema:
             require_schema_name(self.schema, where="source", example="cdm")
+        if self.copies:
+            require_schema_name(
+                self.copies, where="source", key="copies-schema", example="confide_copies"
+            )

@@ -13,7 +13,7 @@ from confide.cli.output import Json, Output, Quiet, say, table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from confide.service.preparing.prepare import Compared, Prepared
+    from confide.service.preparing.prepare import Compared, Dropped, Prepared
 
 DIFFERS = 6
 
@@ -24,15 +24,29 @@ def prepare(
     check: Annotated[
         bool, typer.Option("--check", help="Prove that the copies give the source's integers.")
     ] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Delete the copies; nothing but speed is lost.")
+    ] = False,
+    role: Annotated[
+        str,
+        typer.Option(
+            help="Who connects to PostgreSQL to write copies, in place of who reads.",
+            show_default=False,
+        ),
+    ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the prepared copies of a source, for the steward; spends nothing."""
-    from confide.service.preparing.prepare import check_copies, preparation
+    from confide.service.preparing.prepare import check_copies, drop_copies, preparation
     from confide.service.preparing.prepare import prepare as prepared
 
     output = Output(json=as_json, quiet=quiet)
-    work = preparation(dataset)
+    work = preparation(dataset, role=role)
+    if drop:
+        dropped = drop_copies(work)
+        output.result("prepare-drop", dropped, show=lambda: _show_dropped(dropped))
+        return
     if check:
         compared = check_copies(work)
         output.result("prepare-check", compared, show=lambda: _show_check(compared))
@@ -64,7 +78,12 @@ def _show_check(found: "Compared") -> None:
     if found.same:
         say("Copies and source give the same integers.")
     else:
-        say(f"These tables differ: {', '.join(found.differing)}. Delete .confide/prepared.")
+        say(f"These tables differ: {', '.join(found.differing)}. Run: confide prepare --drop")
+
+
+def _show_dropped(found: "Dropped") -> None:
+    """Print whether there were copies."""
+    say("The copies are deleted." if found.were_in_use else "There were no copies in use.")
 
 
 def _show_prepared(made: "Prepared") -> None:

@@ -14,6 +14,7 @@ from confide.rows.cells.operations import Xor
 BIGINT = exp.DType.BIGINT
 HUGEINT = exp.DType.INT128
 INT = exp.DType.INT
+SMALLINT = exp.DType.SMALLINT
 TINYINT = exp.DType.TINYINT
 DOUBLE = exp.DType.DOUBLE
 FLOAT = exp.DType.FLOAT
@@ -21,6 +22,8 @@ DATE = exp.DType.DATE
 VARCHAR = exp.DType.VARCHAR
 NULL = exp.Null()
 STAR = exp.Star()
+AS_ONE = "as one"
+"""What marks a nested query that need not be kept apart."""
 
 
 def num(value: int) -> exp.Expr:
@@ -83,6 +86,13 @@ def nested(query: exp.Query, alias: str = "q") -> exp.Subquery:
     return exp.Subquery(
         this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     )
+
+
+def as_one(query: exp.Query) -> exp.Query:
+    """Let an engine that keeps nested queries apart plan a query as a whole."""
+    for node in query.find_all(exp.Subquery, exp.CTE):
+        node.meta[AS_ONE] = True
+    return query
 
 
 def left_join(table: exp.Expr, *, on: exp.Expr) -> exp.Join:

@@ -8,8 +8,7 @@ import enum
 from collections.abc import Iterable, Sequence
 
 from confide.privacy.unit import Entity
-from confide.rows.cells.bounding import in_one_pass
-from confide.rows.cells.stream import FARTHEST
+from confide.rows.cells.bounding import in_one_pass, streamed
 from confide.rows.copies.copies import MOST_RANKS, Copies
 from confide.tables.bound_contributions import CellBound, ContributionBounds, OneEvent, RowBound
 from confide.tables.expression import (
@@ -77,18 +76,41 @@ def way_of(
             return way_of_cells(bounds)
         case RowBound(max_rows=m):
             needed = (*reads, *known, *expressions(relation.where))
-            if copies is None or m > FARTHEST or not of_one_table(needed, relation.table):
+            if copies is None or not can_be_streamed(relation, bounds=bounds, needed=needed):
                 return Way.SORTED
-            several = not dataset.table(relation.table).one_row_per_patient
-            if (
-                several
-                and m <= MOST_RANKS
-                and keeps_all_complete_rows(relation.where, dataset=dataset)
-                and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
-                and not any(qualities(expression) for expression in reads)  # only clustered have it
-            ):
-                return Way.RANKS
-            return Way.CLUSTERED
+            ranks = m <= MOST_RANKS and can_be_ranked(
+                relation, reads=reads, known=known, dataset=dataset
+            )
+            return Way.RANKS if ranks else Way.CLUSTERED
+
+
+def can_be_streamed(
+    relation: Relation, *, bounds: ContributionBounds, needed: Iterable[Expression]
+) -> bool:
+    """Return whether rows in the order of person and place answer in one pass as they come.
+
+    Args:
+        relation: Which rows.
+        bounds: What one privacy unit keeps.
+        needed: Expressions that are read, must be known, or stand in the filter.
+    """
+    return streamed(bounds) and of_one_table(needed, relation.table)
+
+
+def can_be_ranked(
+    relation: Relation,
+    *,
+    reads: Sequence[Expression],
+    known: Iterable[Expression],
+    dataset: Dataset,
+) -> bool:
+    """Return whether ranks among all rows answer for patients whose rows have no NULL."""
+    return (
+        not dataset.table(relation.table).one_row_per_patient
+        and keeps_all_complete_rows(relation.where, dataset=dataset)
+        and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
+        and not any(qualities(expression) for expression in reads)  # files of ranks have none
+    )
 
 
 def way_of_cells(bounds: CellBound) -> Way:

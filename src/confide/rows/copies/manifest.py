@@ -39,6 +39,7 @@ class Standing(enum.Enum):
 
     CURRENT = "prepared copies"
     OUTDATED = "the source as it is: its prepared copies are out of date, run `confide prepare`"
+    UNREADABLE = "the source as it is: who connects may not read its prepared copies, GRANT SELECT"
     ABSENT = "the source as it is: `confide prepare` would make this much faster"
 
 
@@ -87,7 +88,8 @@ class Manifest:
         patients: File of the dense patient index; "" with the event as privacy unit.
         tables: Files (clustered, ranks, partial) by declared name; "" where there is none.
         texts: Files of numbered texts by declared name and, in digits, index of the column.
-        sizes: Bytes of every file.
+        sizes: Bytes of every file, or table of a database.
+        stored: Fingerprints of tables of a database, by their name; none of files.
         facts: For the steward.
     """
 
@@ -98,6 +100,7 @@ class Manifest:
     tables: Mapping[str, tuple[str, str, str]]
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    stored: Mapping[str, str] = field(default_factory=dict)
     facts: tuple[TableFacts, ...] = ()
 
 
@@ -109,13 +112,27 @@ def generation(
     Raises:
         ContractError: If the source is in memory.
     """
-    from confide.version import __version__
-
     if not state.files:
         raise ContractError(
             "Tables in memory cannot be prepared.",
             hint="Store them as Parquet and declare source: {kind: parquet, path: ...}.",
         )
+    return generation_of(dataset, source=state.fingerprints, hash_key=hash_key, withdrawn=withdrawn)
+
+
+def generation_of(
+    dataset: Dataset, *, source: object, hash_key: bytes, withdrawn: Sequence[str]
+) -> str:
+    """Return the digest of everything that copies of a state of the source depend on.
+
+    Args:
+        dataset: Public facts.
+        source: What the source is like, as JSON can hold it.
+        hash_key: Secret key of the row order.
+        withdrawn: Keyed hashes of persons who withdrew consent.
+    """
+    from confide.version import __version__
+
     key = hmac.new(hash_key, b"confide prepared copies", hashlib.sha256).hexdigest()
     body: dict[str, Any] = {
         "format": FORMAT,
@@ -125,7 +142,7 @@ def generation(
         "snapshot": dataset.snapshot,
         "lineage": dataset.lineage,
         "key": key,
-        "source": state.fingerprints,
+        "source": source,
     }
     if withdrawn:
         body["withdrawn"] = sorted(withdrawn)

@@ -7,7 +7,8 @@ infinite and those below 1e-200 zero before anything is done with them: no bound
 step of a grid lies there.
 
 *Utility:* the planner puts the queries that a query selects from into it, and would compute what is
-named once and used often as often as it is used.  Each one is kept apart (``OFFSET 0``).
+named once and used often as often as it is used.  Each one is kept apart (``OFFSET 0``), but where
+a statement is one stream, of which every level costs as much as what it computes.
 """
 
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.generator import Generator
 from sqlglot.generators.postgres import PostgresGenerator
 
+from confide.rows.cells.build import AS_ONE
 from confide.rows.cells.identity import GIVEN, INNER, OUTER
 from confide.rows.cells.keyed_order import COEFFICIENTS
 from confide.rows.cells.operations import (
@@ -328,6 +330,8 @@ class ConfidePostgresGenerator(PostgresGenerator):
     def wrap(self, expression: exp.Expr | str) -> str:
         """Return a query in parentheses, which the planner keeps apart."""
         text = super().wrap(expression)
+        if not isinstance(expression, str) and expression.meta.get(AS_ONE):
+            return text
         inner = expression if isinstance(expression, str) else expression.this
         return f"{text[:-1]} OFFSET 0)" if isinstance(inner, exp.Select) else text
 

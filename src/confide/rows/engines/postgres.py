@@ -6,7 +6,10 @@ class; a connection that is lost after the charge leaves it burned.  Models in r
 contacts and budgets of patients are worked out here, of what each person's kept rows say: this
 process is trusted with them, as it is with DuckDB's.
 
-*Utility:* each person's rows are sorted for every statement; nothing is prepared.
+*Utility:* of prepared copies a statement is one pass over rows that lie in order, where it keeps
+rows of one table; without them each person's rows are sorted for every statement.  Copies that
+change between the charge and the reading are left alone, and the source is read: the integers are
+the same.
 """
 
 import contextlib
@@ -16,17 +19,21 @@ from pathlib import Path
 from sqlglot import exp
 
 from confide.errors import ContractError, EngineError
-from confide.rows.cells.identity import identities_of, identity_parameters
-from confide.rows.cells.keyed_order import coefficients
+from confide.rows.cells.identity import identities_of
 from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
+from confide.rows.copies.choice import streams
+from confide.rows.copies.clustered import ClusteredTable
+from confide.rows.copies.copies import UseCopies
+from confide.rows.copies.in_database import copies_in_database
+from confide.rows.copies.manifest import Standing
 from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
 from confide.rows.engines.hardening import hardening
-from confide.rows.engines.postgres_catalogue import database_layout
-from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
+from confide.rows.engines.postgres_opened import OpenDatabase, connected_database
+from confide.rows.engines.postgres_session import dropping_server_messages
 from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
@@ -35,11 +42,10 @@ from confide.rows.relational.person_sums import PersonSums, stored_sums
 from confide.rows.relational.sql import OnePass, WrittenPass, one_pass
 from confide.rows.relational.table_rows import Scope
 from confide.rows.sources.fingerprint import SourceState
-from confide.rows.sources.omop import refuse_blocked
 from confide.tables.aggregates.shapes import Asked
 from confide.tables.records import Records
 from confide.tables.schema import Dataset
-from confide.tables.source import Source, SourceKind
+from confide.tables.source import Source
 
 
 class PostgresEngine(AskedInSql):
@@ -49,16 +55,17 @@ class PostgresEngine(AskedInSql):
         self,
         *,
         dataset: Dataset,
-        layout: Layout,
-        session: DatabaseSession,
-        parameters: Mapping[str, Parameter],
+        opened: OpenDatabase,
         close: contextlib.ExitStack,
-        catalogue: Callable[[], Layout],
+        copies: Callable[[], tuple[Standing, Mapping[str, ClusteredTable]]],
+        says_copies: bool,
     ) -> None:
-        super().__init__(dataset=dataset, layout=layout)
-        self._session = session
-        self._catalogue = catalogue
-        self._parameters, self._close = dict(parameters), close
+        super().__init__(dataset=dataset, layout=opened.layout)
+        self._session = opened.session
+        self._catalogue = opened.catalogue
+        self._parameters, self._close = dict(opened.parameters), close
+        self._copies, self._says_copies = copies, says_copies
+        self._standing, self._clustered = self._copies_now()
         self._duckdb: Session | None = None
 
     @property
@@ -68,7 +75,8 @@ class PostgresEngine(AskedInSql):
 
     def sound(self) -> bool:
         """Return whether the server still answers, and its tables are those that were opened."""
-        return self._session.sound() and self._unchanged()
+        copies = (self._standing, self._clustered)
+        return self._session.sound() and self._unchanged() and self._copies_now() == copies
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the database, reading no rows.
@@ -77,7 +85,7 @@ class PostgresEngine(AskedInSql):
             ContractError: If a table or column is missing, or of a type that cannot be read as
                 declared.
         """
-        compiled = self._compiled(aggregates, dataset=dataset)
+        compiled = self._compiled(aggregates, dataset=dataset, clustered=self._clustered)
         together = WrittenPass.of(compiled, on=self._session).bound
         alone = self._alone(aggregates, dataset=dataset).values()
         self._bind([*together, *(self._session.bound(query) for query in alone)])
@@ -88,9 +96,10 @@ class PostgresEngine(AskedInSql):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        compiled = WrittenPass.of(self._compiled(aggregates, dataset=dataset), on=self._session)
         alone = self._alone(aggregates, dataset=dataset)
         with self.snapshot():
+            once = self._compiled(aggregates, dataset=dataset, clustered=self._held())
+            compiled = WrittenPass.of(once, on=self._session)
             return self._exact(
                 compiled.exact(self._session),
                 asked=aggregates,
@@ -106,10 +115,14 @@ class PostgresEngine(AskedInSql):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        compiled = self._compiled(aggregates, dataset=dataset, summed=Summed.PERSONS)
         with self.snapshot():
             return stored_sums(
-                compiled,
+                self._compiled(
+                    aggregates,
+                    dataset=dataset,
+                    clustered=self._held(),
+                    summed=Summed.PERSONS,
+                ),
                 asked=len(aggregates),
                 dataset=dataset,
                 copies=None,
@@ -149,9 +162,13 @@ class PostgresEngine(AskedInSql):
         Raises:
             ContractError: If the source lacks what they name.
         """
-        compiled = self._compiled(aggregates, dataset=dataset)
+        compiled = self._compiled(aggregates, dataset=dataset, clustered=self._clustered)
+        what = f", {self._standing.value}" if self._says_copies else ""
         return self._told(
-            compiled.statements, asked=aggregates, dataset=dataset, begins="Reads PostgreSQL."
+            compiled.statements,
+            asked=aggregates,
+            dataset=dataset,
+            begins=f"Reads PostgreSQL{what}.",
         )
 
     @property
@@ -175,7 +192,9 @@ class PostgresEngine(AskedInSql):
             EngineError: If one of them was replaced, or has other columns or policies by now.
         """
         with self._session.snapshot():
-            self._session.hold(located.relation for located in self._layout.tables.values())
+            of_source = (located.relation for located in self._layout.tables.values())
+            copies = (each for of in self._clustered.values() for each in of.tables())
+            self._session.hold([*of_source, *copies])
             if not self._unchanged():
                 raise EngineError("tables of the source changed")
             yield
@@ -189,12 +208,31 @@ class PostgresEngine(AskedInSql):
         self._close.close()
 
     def _compiled(
-        self, aggregates: Sequence[Asked], *, dataset: Dataset, summed: Summed = Summed.CELLS
+        self,
+        aggregates: Sequence[Asked],
+        *,
+        dataset: Dataset,
+        clustered: Mapping[str, ClusteredTable],
+        summed: Summed = Summed.CELLS,
     ) -> OnePass:
         self._require_same(dataset)
         return one_pass(
-            aggregates, dataset=dataset, layout=self._layout, summed=summed, streams=False
+            aggregates,
+            dataset=dataset,
+            layout=self._layout,
+            summed=summed,
+            streams=False,
+            clustered=clustered,
         )
+
+    def _copies_now(self) -> tuple[Standing, Mapping[str, ClusteredTable]]:
+        with dropping_server_messages():
+            return self._copies()
+        return Standing.OUTDATED, {}
+
+    def _held(self) -> Mapping[str, ClusteredTable]:
+        """Return the copies that answer, of this snapshot; none if any changed meanwhile."""
+        return self._clustered if self._copies_now()[1] == self._clustered else {}
 
     def _bind(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
         for sql, parameters in written:
@@ -228,7 +266,13 @@ class PostgresEngine(AskedInSql):
 
 
 def open_postgres(
-    source: Source, *, dataset: Dataset, hash_key: bytes, withdrawn: Sequence[str] = ()
+    source: Source,
+    *,
+    dataset: Dataset,
+    hash_key: bytes,
+    withdrawn: Sequence[str] = (),
+    copying: UseCopies | None = None,
+    role: str = "",
 ) -> PostgresEngine:
     """Open a declared database; reads its catalogue, no rows.
 
@@ -237,51 +281,37 @@ def open_postgres(
         dataset: Public facts.
         hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
         withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent.
+        copying: Where the manifest of prepared copies lies that may be read.
+        role: Who connects, in place of whom the URL or PGUSER names.
 
     Raises:
         ContractError: If the database cannot be reached, is too old, or a table asks for what no
             database has.
         MissingExtraError: If psycopg is not installed.
     """
-    parameters: dict[str, Parameter] = {
-        **coefficients(hash_key),
-        **identity_parameters(hash_key, of=dataset.unit.entity),
-    }
-    omop = source.kind is SourceKind.OMOP
-    if omop:
-        refuse_blocked(dataset)
-    with contextlib.ExitStack() as undo:
-        connection = connect(source.url)
-        undo.callback(connection.close)
-        session = DatabaseSession(connection, parameters=parameters)
-        layout: Layout | None = None
+    opened = connected_database(
+        source, dataset=dataset, hash_key=hash_key, withdrawn=withdrawn, role=role
+    )
 
-        def catalogue() -> Layout:
-            return database_layout(
-                connection,
-                dataset=dataset,
-                schema=source.schema,
-                fold_case=omop,
-                withdrawn=bool(withdrawn),
-            )
+    def copies() -> tuple[Standing, Mapping[str, ClusteredTable]]:
+        if copying is None or not source.copies or not streams(dataset):
+            return Standing.ABSENT, {}
+        return copies_in_database(
+            opened.connection,
+            copying.folder,
+            schema=source.copies,
+            layout=opened.layout,
+            dataset=dataset,
+            hash_key=hash_key,
+            withdrawn=withdrawn,
+        )
 
-        with dropping_server_messages() as failed:
-            layout = catalogue()
-        if layout is None:
-            raise ContractError(
-                f"The catalogue of the source's PostgreSQL cannot be read ({failed[0]}).",
-                hint="The server may have ended the session; try again.",
-            )
-        if withdrawn:
-            session.list_withdrawn(withdrawn)
-        undo.pop_all()
     closing = contextlib.ExitStack()
-    closing.callback(connection.close)
+    closing.callback(opened.connection.close)
     return PostgresEngine(
         dataset=dataset,
-        layout=layout,
-        session=session,
-        parameters=parameters,
+        opened=opened,
         close=closing,
-        catalogue=catalogue,
+        copies=copies,
+        says_copies=bool(source.copies) and streams(dataset),
     )

@@ -47,6 +47,7 @@ SETTINGS: Mapping[str, str] = {
     "transaction_timeout": "0",
     "max_parallel_workers_per_gather": "0",  # rows come in the order they were sorted in
     "synchronize_seqscans": "off",
+    "stats_fetch_consistency": "none",  # counts of changed rows are those of now
     "jit": "off",
     "client_min_messages": "error",
     "tcp_keepalives_idle": "30",
@@ -63,8 +64,12 @@ _UNKNOWN_NAMES = "42"
 """Class of SQLSTATE of names and types, which may be told before a charge."""
 
 
-def connect(url: str) -> "psycopg.Connection[tuple[Any, ...]]":
+def connect(url: str, *, role: str = "") -> "psycopg.Connection[tuple[Any, ...]]":
     """Return a connection with its settings made; it reads no rows.
+
+    Args:
+        url: Of the database.
+        role: Who connects, in place of whom the URL or PGUSER names.
 
     Raises:
         MissingExtraError: If psycopg is not installed.
@@ -83,6 +88,7 @@ def connect(url: str) -> "psycopg.Connection[tuple[Any, ...]]":
             connect_timeout=_SECONDS_TO_CONNECT,
             prepare_threshold=None,
             cursor_factory=psycopg.RawCursor,
+            user=role or None,
         )
     except psycopg.Error as error:
         raise _unreachable(type(error).__name__) from None
@@ -179,6 +185,37 @@ class DatabaseSession(Session):
         finally:
             with dropping_server_messages():
                 self._connection.rollback()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Read one state of the database, and write all that is written, or nothing.
+
+        Raises:
+            EngineError: If the transaction cannot begin or end.
+        """
+        self.fetch_nothing("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        written_all = False
+        try:
+            yield
+            written_all = True
+        finally:
+            if not written_all:
+                with dropping_server_messages():
+                    self._connection.rollback()
+        self.fetch_nothing("COMMIT")
+
+    def store(self, table: exp.Table, query: exp.Query) -> None:
+        """Make a table of the rows of a query, in its order; raises as :meth:`fetch`.
+
+        A table that is made of a query is written from front to back, as one that is filled later
+        need not be.
+        """
+        sql, parameters = self.bound(query)
+        name = written(table, dialect=ConfidePostgres)
+        with dropping_server_messages() as failed:
+            self._connection.execute(f"CREATE TABLE {name} AS {sql}", self._placed(parameters))
+        if failed:
+            raise EngineError(failed[0])
 
     def hold(self, tables: Iterable[exp.Expr]) -> None:
         """Keep tables as they are declared until the transaction ends; raises as ``fetch``."""

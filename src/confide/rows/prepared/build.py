@@ -103,19 +103,14 @@ class Preparation:
                 "Of a Spark source no copies are prepared: Spark reads its files as they are.",
                 hint="Write `kind: parquet` to read the same files in DuckDB, from copies.",
             )
-        if self.source.in_postgres:
-            raise ContractError(
-                "Tables of a database are not prepared: the database reads them itself.",
-                hint="Run the study; nothing is needed before.",
-            )
         state = self._state()
         if not state.files and self.source.kind is not SourceKind.FRAMES:
-            raise _none_of(self.problems())
+            raise none_of(self.problems())
         name = generation(
             self.dataset, state=state, hash_key=self.hash_key, withdrawn=self.withdrawn
         )
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _alone(self.folder):
+        with writing_alone(self.folder):
             before = read_manifest(self.folder)
             if before is not None and self._standing(state) is Standing.CURRENT:
                 return before
@@ -144,6 +139,14 @@ class Preparation:
             unread = tuple(source.problems())
             return differing(source, copies=copies, dataset=self.dataset, unread=unread)
 
+    def drop(self) -> bool:
+        """Delete all copies; return whether any were in use.
+
+        Raises:
+            ContractError: If copies are being written.
+        """
+        return delete_copies(self.folder)
+
     def problems(self) -> Mapping[str, str]:
         """Return why a declared table cannot be read, by its name; reads no rows.
 
@@ -167,7 +170,7 @@ class Preparation:
         return found
 
 
-def _none_of(problems: Mapping[str, str]) -> ContractError:
+def none_of(problems: Mapping[str, str]) -> ContractError:
     """Return the refusal of a source in which no declared table can be read."""
     reasons = " ".join(problems.values())
     return ContractError(
@@ -217,10 +220,10 @@ def _written(
         tables = [
             table
             for table in work.dataset.tables
-            if table.name not in problems and not _of_contacts(table, dataset=work.dataset)
+            if table.name not in problems and not of_contacts(table, dataset=work.dataset)
         ]
         if not tables:
-            raise _none_of(problems)
+            raise none_of(problems)
         build = _Build(engine=engine, folder=work.folder.resolve() / name, progress=progress)
         ids = engine.scope.layout.ids.value
         known = None
@@ -233,8 +236,12 @@ def _written(
             copy = build.table(table, number=number, copies=copies)
             copies = replace(copies, tables={**copies.tables, table.name: copy})
             progress(f"examine {table.name}")
-            facts.append(table_facts(table, engine=engine, copy=copy))
-        told = met_elsewhere(facts, engine=engine, copies=copies.tables)
+            clustered = parquet(copy.clustered)
+            facts.append(
+                table_facts(table, scope=engine.scope, run=engine.run, clustered=clustered)
+            )
+        rows = {name: parquet(copy.clustered) for name, copy in copies.tables.items()}
+        told = met_elsewhere(facts, scope=engine.scope, run=engine.run, clustered=rows)
     return Manifest(
         generation=name,
         lineage=work.dataset.lineage,
@@ -250,7 +257,7 @@ def _written(
     )
 
 
-def _of_contacts(table: Table, *, dataset: Dataset) -> bool:
+def of_contacts(table: Table, *, dataset: Dataset) -> bool:
     """Return whether only degree histograms read the table: from the source, as it is."""
     return bool(table.other_id) or dataset.unit.entity is Entity.EDGE
 
@@ -346,7 +353,7 @@ def delete_copies(folder: Path) -> bool:
     """
     if not folder.exists():
         return False
-    with _alone(folder):
+    with writing_alone(folder):
         in_use = read_manifest(folder) is not None
         (folder / MANIFEST).unlink(missing_ok=True)
         for path in folder.iterdir():
@@ -358,7 +365,7 @@ def delete_copies(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def writing_alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
     file = descriptor(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:

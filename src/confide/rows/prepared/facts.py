@@ -5,23 +5,26 @@ data says nothing of their neighbour: that nobody has more than three rows today
 no contribution bound is ever taken from here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
 from confide.rows.cells.build import STAR, named, num, own, select
-from confide.rows.copies.copies import TableCopy, parquet
 from confide.rows.copies.manifest import TableFacts
-from confide.rows.engines.duckdb import DuckDBEngine
 from confide.rows.engines.examine import narrowing, unread_lines, unreadable_rows
 from confide.rows.prepared.layouts import incomplete_patients
-from confide.rows.relational.table_rows import person_ids
+from confide.rows.relational.table_rows import Scope, person_ids
 from confide.tables.schema import Table
 
 
 def met_elsewhere(
-    facts: Sequence[TableFacts], *, engine: DuckDBEngine, copies: Mapping[str, TableCopy]
+    facts: Sequence[TableFacts],
+    *,
+    scope: Scope,
+    run: Callable[[exp.Query], list[tuple[Any, ...]]],
+    clustered: Mapping[str, exp.Table],
 ) -> tuple[TableFacts, ...]:
     """Return facts with how many patients of a table have a row in another one too.
 
@@ -31,13 +34,13 @@ def met_elsewhere(
     Raises:
         EngineError: If reading failed.
     """
-    if engine.scope.per_event:
+    if scope.per_event:
         return tuple(facts)
 
     def patients(table: str) -> exp.Select:
-        return select(own("p"), of=parquet(copies[table].clustered), by=[own("p")])
+        return select(own("p"), of=clustered[table], by=[own("p")])
 
-    sources = {table.name: table.source for table in engine.scope.dataset.tables}
+    sources = {table.name: table.source for table in scope.dataset.tables}
     found = []
     for each in facts:
         source = sources[each.table]
@@ -50,25 +53,29 @@ def met_elsewhere(
         for other in rest:
             others = exp.Union(this=others, expression=other)
         both = exp.Intersect(this=patients(each.table), expression=select(own("p"), of=others))
-        [(met,)] = engine.run(select(named(exp.Count(this=STAR), "n"), of=both))
+        [(met,)] = run(select(named(exp.Count(this=STAR), "n"), of=both))
         found.append(replace(each, elsewhere=met))
     return tuple(found)
 
 
-def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> TableFacts:
+def table_facts(
+    table: Table,
+    *,
+    scope: Scope,
+    run: Callable[[exp.Query], list[tuple[Any, ...]]],
+    clustered: exp.Table,
+) -> TableFacts:
     """Return the facts of one table.
 
     Raises:
         EngineError: If reading failed.
     """
     rows = named(exp.Count(this=STAR), "n")
-    scope = engine.scope
-    there, of_codes, read = narrowing(table, scope=scope, run=engine.run)
-    unread = unread_lines(table, scope=scope, run=engine.run)
-    unreadable = unreadable_rows(table, scope=scope, run=engine.run)
-    clustered = parquet(copy.clustered)
+    there, of_codes, read = narrowing(table, scope=scope, run=run)
+    unread = unread_lines(table, scope=scope, run=run)
+    unreadable = unreadable_rows(table, scope=scope, run=run)
     if scope.per_event:
-        [(kept,)] = engine.run(select(rows, of=clustered))
+        [(kept,)] = run(select(rows, of=clustered))
         return TableFacts(
             table=table.name, rows=there, other_codes=there - of_codes,
             other_units=of_codes - read, without_person=read - kept, patients=0, most_rows=0,
@@ -79,11 +86,11 @@ def table_facts(table: Table, *, engine: DuckDBEngine, copy: TableCopy) -> Table
     n = own("n")
     sums = [exp.Count(this=STAR), exp.Sum(this=n), exp.Max(this=n)]
     whole = [exp.Coalesce(this=value, expressions=[num(0)]) for value in sums]
-    [(patients, usable, most)] = engine.run(
+    [(patients, usable, most)] = run(
         select(*(named(value, f"n{i}") for i, value in enumerate(whole)), of=each)
     )
     apart = select(rows, of=incomplete_patients(table, clustered=clustered))
-    [(incomplete,)] = engine.run(apart)
+    [(incomplete,)] = run(apart)
     return TableFacts(
         table=table.name,
         rows=there,

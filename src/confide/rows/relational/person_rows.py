@@ -86,7 +86,8 @@ def relation_rows(
     elif not columns and not carried:
         columns.append(named(num(1), "row"))  # counting events reads no column
     if ordered:
-        columns.extend(ordering(base, of="b", stored=scope.copies is None))
+        stored = scope.copies is None and base.name not in scope.clustered
+        columns.extend(ordering(base, of="b", stored=stored))
         columns.extend(own(name, "b") for name in judged(base, scope.quality))
     columns.extend(own(name, "b") for name in carried)
     name = table_rows(scope, base, ordered=ordered)

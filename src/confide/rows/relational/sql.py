@@ -17,6 +17,7 @@ from confide.rows.cells.layout import Layout
 from confide.rows.cells.session import Parameter, Session
 from confide.rows.cells.stream import Summed
 from confide.rows.copies.choice import Way
+from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import Copies
 from confide.rows.engine import Exact
 from confide.rows.relational.compiler import Placed, Together
@@ -123,6 +124,7 @@ def one_pass(
     summed: Summed = Summed.CELLS,
     streams: bool = True,
     stores: bool = True,
+    clustered: Mapping[str, ClusteredTable] | None = None,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
@@ -130,6 +132,7 @@ def one_pass(
     What several stream of one table is sorted once; where an engine does not hand rows on in the
     order in which they were sorted (``streams``), a person's rows are numbered instead.  Where it
     works kept rows out each time that they are named (no ``stores``), they are named once.
+    Where tables of the engine hold the cleaned rows in order (``clustered``), these are read.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
@@ -142,6 +145,7 @@ def one_pass(
         summed=summed,
         streams=streams,
         stores=stores,
+        clustered=clustered or {},
     )
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}

@@ -29,6 +29,7 @@ from confide.rows.cells.bounding import (
 )
 from confide.rows.cells.build import (
     STAR,
+    as_one,
     at_most,
     num,
     own,
@@ -39,7 +40,7 @@ from confide.rows.cells.keyed_order import LIMB, limbs_of, with_point
 from confide.rows.cells.stream import Late, Summed, stream_totals
 from confide.rows.cells.terms import cell_and_sums, row_reads
 from confide.rows.cells.words import order_of
-from confide.rows.copies.choice import Way, way_of
+from confide.rows.copies.choice import Way, can_be_ranked, can_be_streamed, way_of
 from confide.rows.copies.copies import PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
@@ -47,7 +48,7 @@ from confide.rows.relational.person_rows import relation_rows
 from confide.rows.relational.sorted_once import Streamed
 from confide.rows.relational.statement import COUNT, FIRST_SUM, Statement
 from confide.rows.relational.summand import OfPerson, Stored, Summand, size, wide
-from confide.rows.relational.table_rows import Scope, copied, judged, table_name
+from confide.rows.relational.table_rows import Scope, clustered_before, copied, judged, table_name
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
 from confide.tables.aggregates.value import Ones, Value
@@ -57,7 +58,7 @@ from confide.tables.bound_contributions import (
     rows_per_unit,
 )
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Predicate
+from confide.tables.filter import All, Between, Predicate, expressions
 from confide.tables.relation import domain
 
 
@@ -90,9 +91,23 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         dataset=scope.dataset,
     )
     if found is Way.SORTED and not scope.streams:
-        return Way.NUMBERED
+        found = _way_in_database(first, values, scope=scope)
     ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
     return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
+
+
+def _way_in_database(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
+    """Return how an engine finds the rows that does not hand rows on as they were sorted.
+
+    Where tables of it hold them in the order in which a person's are kept, it reads them so.
+    """
+    relation, reads, known = first.relation, row_reads(first, values), must_be_known(first)
+    needed = (*reads, *known, *expressions(relation.where))
+    there = relation.table in scope.clustered
+    if not there or not can_be_streamed(relation, bounds=first.bounds, needed=needed):
+        return Way.NUMBERED
+    ranks = can_be_ranked(relation, reads=reads, known=known, dataset=scope.dataset)
+    return Way.RANKS if ranks else Way.CLUSTERED
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -102,7 +117,8 @@ def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
     """
     table = scope.dataset.table(first.relation.table)
     alone = CellBound(max_cells=1, max_rows_per_cell=1)
-    if scope.copies is None or first.bounds != alone or not table.one_row_per_patient:
+    there = scope.copies is not None or table.name in scope.clustered
+    if not there or first.bounds != alone or not table.one_row_per_patient:
         return None
     return replace(first, bounds=RowBound(max_rows=1))
 
@@ -132,8 +148,11 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
     )
+    query = _query(first, values, way=way, scope=scope)
+    if scope.clustered and way in {Way.RANKS, Way.CLUSTERED}:
+        query = as_one(query)
     return Statement(
-        query=_query(first, values, way=way, scope=scope),
+        query=query,
         answers=answers,
         cells=cell_count(first.axes, dataset=scope.dataset),
         limits=limits(first.bounds),
@@ -154,7 +173,8 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         words = ("h",) if isinstance(first.bounds, CellBound) else order_of(table)
         order = (*words, *judged(table, scope.quality))
     late: Late | None = None
-    if scope.streams and streamed(first.bounds):
+    streams = scope.streams or there
+    if streams and streamed(first.bounds):
         carried = carried_of(row_reads(first, values), table=table, in_words=ordered)
         rows = _carrying(first, carried, scope=scope, order=order)
         late = evaluated_late(first, values, carried=carried, scope=scope)
@@ -168,7 +188,7 @@ def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope)
         cells=_cells(first, scope=scope),
         late=late,
         summed=scope.summed,
-        streams=scope.streams,
+        streams=streams,
     )
     return with_front(scope, totals)
 
@@ -189,7 +209,6 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     """Read the first ranks of the patients without NULLs, and stream the rows of the others."""
     table = scope.dataset.table(first.relation.table)
     name = table_name(scope.dataset, table)
-    copies = copied(scope, table)
     most, limit = rows_per_unit(first.bounds), limits(first.bounds)[MOST_ROWS]
     sums = [f"s{i}" for i in range(len(values))]
     carried = carried_of(row_reads(first, values), table=table, in_words=False)
@@ -201,6 +220,14 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
         query = stream_totals(rows, sums=sums, late=late, **bound)
         return select(STAR, of=with_front(part, Bounded(query=query)))
 
+    if table.name in scope.clustered:
+        of = scope.clustered[table.name]
+        first_rows = clustered_before(scope, table, of=of.rows, most=most)
+        others = clustered_before(scope, table, of=of.partial or of.rows)
+        complete = totals(first_rows, most=None, limit=limit)
+        partial = totals(others, most=most, limit=limit)
+        return exp.Union(this=complete, expression=partial, distinct=False)
+    copies = copied(scope, table)
     # p stands for (rank, patient): each once, and no rank above the limit
     above = at_most(num((limit + 1) * PLACES), own("p"))
     complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])
@@ -232,7 +259,8 @@ def _terms(
 ) -> exp.Select:
     """Return ``p``, what orders the rows, ``cell``, ``s0, s1, …`` and what is beside a cell."""
     beside = _cells(first, scope=scope).beside
-    there = scope.copies is not None or bool(order)  # rows that have h have x
+    clustered = scope.copies is not None or first.relation.table in scope.clustered
+    there = clustered or bool(order)  # rows that have h have x
     rows = relation_rows(
         scope,
         first.relation,

@@ -12,7 +12,7 @@ References:
         https://doi.org/10.1145/1559845.1559850
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -20,8 +20,10 @@ from sqlglot import exp
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
 from confide.rows.cells.build import (
+    BIGINT,
     STAR,
     at_most,
+    cast,
     equal,
     left_join,
     missing,
@@ -50,6 +52,7 @@ from confide.rows.cells.layout import Layout
 from confide.rows.cells.operations import Floor, operation
 from confide.rows.cells.stream import Summed
 from confide.rows.cells.words import limbs, placed, restored, stored_words
+from confide.rows.copies.clustered import RANK, ClusteredTable
 from confide.rows.copies.copies import Copies
 from confide.tables.schema import Dataset, Kind, Table
 
@@ -62,6 +65,8 @@ class Scope:
         dataset: Public facts.
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
+        clustered: Tables of the same database that hold the cleaned rows of declared ones, in the
+            order of person and place.
         quality: Tables whose cells are also judged as they came.
         summed: By what the kept rows are added up.
         once: Whether the rows of the table that is streamed were sorted before.
@@ -74,6 +79,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
+    clustered: Mapping[str, ClusteredTable] = field(default_factory=dict)
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
     once: bool = False
@@ -109,6 +115,11 @@ def table_rows(scope: Scope, table: Table, *, ordered: bool) -> str:
     if scope.once:
         scope.named[name] = _sorted_before(scope, table)
         return name
+    if table.name in scope.clustered:
+        if name not in scope.named:
+            there = scope.clustered[table.name].rows
+            scope.named[name] = clustered_before(scope, table, of=there)
+        return name
     name += "o" if ordered or reduced else ""
     if name not in scope.named:
         rows = cleaned_rows(scope, table)
@@ -134,17 +145,46 @@ def _sorted_before(scope: Scope, table: Table) -> exp.Select:
     return select(own("p"), *restored(table), of=rows)
 
 
+def clustered_before(
+    scope: Scope, table: Table, *, of: exp.Table, most: int | None = None
+) -> exp.Select:
+    """Return ``p``, ``c0, c1, …``, ``h`` and ``x`` of a table that holds them, in its order.
+
+    Args:
+        scope: Whose tables.
+        table: Declared table.
+        of: What holds its rows.
+        most: The largest rank of a row that is returned, of those that have one; all rows if None.
+
+    Raises:
+        ContractError: If the source does not hold the declared table.
+    """
+    _require_there(scope, table)
+    texts = {f"c{i}" for i, column in enumerate(table.columns) if column.kind is Kind.TEXT}
+    names = [f"c{i}" for i in range(len(table.columns))]
+    names += ["h", "x", *judged(table, scope.quality)]
+    columns = [
+        own(name) if name in texts else named(cast(own(name), BIGINT), name) for name in names
+    ]
+    ranked_ = [] if most is None else [at_most(own(RANK), num(most))]
+    return select(own("p"), *columns, of=of, where=ranked_)
+
+
 def copied(scope: Scope, table: Table) -> Copies:
     """Return the prepared copies, once the source holds a table as declared.
 
     Raises:
         ContractError: If it does not, or there are no copies.
     """
-    scope.layout.located(table)
-    scope.layout.persons_of(table, dataset=scope.dataset)
+    _require_there(scope, table)
     if scope.copies is None:
         raise ContractError("There are no prepared copies.", hint="Run `confide prepare`.")
     return scope.copies
+
+
+def _require_there(scope: Scope, table: Table) -> None:
+    scope.layout.located(table)
+    scope.layout.persons_of(table, dataset=scope.dataset)
 
 
 def person_ids(scope: Scope, table: Table) -> exp.Select:

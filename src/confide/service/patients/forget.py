@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+from confide.errors import ContractError
 from confide.release.consent import Lost
 from confide.service.dump import ASIDE
 from confide.service.ledger.officers import officers_of
@@ -65,8 +66,7 @@ def forget(
         done = withdraw(site, given, lost=why)
         incidents = (site.folder / "incidents.log").exists()
     if done.copies:
-        with stages() as progress:
-            preparation(dataset).prepare(progress=progress)
+        _copy_anew(dataset, row=done.row, stages=stages)
     return Taken(
         patients=done.patients,
         copies_made_anew=done.copies,
@@ -74,3 +74,22 @@ def forget(
         budgets_of_a_lost_key=done.lost,
         incidents=incidents,
     )
+
+
+def _copy_anew(dataset: Path, *, row: int, stages: Stages) -> None:
+    """Make copies without who withdrew consent.
+
+    Raises:
+        ContractError: If they cannot be made, as by a role that may not write them: says what is
+            done all the same.
+    """
+    try:
+        with stages() as progress:
+            preparation(dataset).prepare(progress=progress)
+    except ContractError as error:
+        raise ContractError(
+            f"Done: row {row} of the ledger, and no later release counts them. Not done: copies "
+            f"without them. {error}",
+            hint="`confide prepare`, or `--drop`, takes out what is left; until then nobody reads "
+            "the copies.",
+        ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from confide.errors import ContractError
 from confide.files.dataset import read_dataset
 from confide.release.consent import order_key, who_withdrew
 from confide.service.dump import ASIDE
@@ -16,6 +17,7 @@ from confide.service.opening import initialise
 if TYPE_CHECKING:
     from confide.rows.copies.manifest import TableFacts
     from confide.rows.prepared.build import Preparation
+    from confide.rows.prepared.database import DatabasePreparation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,20 @@ class Compared:
     unread: Mapping[str, str]
 
 
-def prepare(work: "Preparation", *, progress: Callable[[str], None]) -> Prepared:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Copies that are no more.
+
+    Attributes:
+        were_in_use: Whether there were any.
+    """
+
+    were_in_use: bool
+
+
+def prepare(
+    work: "Preparation | DatabasePreparation", *, progress: Callable[[str], None]
+) -> Prepared:
     """Write the prepared copies of a source; spends nothing.
 
     Args:
@@ -102,14 +117,27 @@ def prepare(work: "Preparation", *, progress: Callable[[str], None]) -> Prepared
     )
 
 
-def check_copies(work: "Preparation") -> Compared:
+def check_copies(work: "Preparation | DatabasePreparation") -> Compared:
     """Compare the copies of a source with it, integer by integer."""
     differing = tuple(work.differing())
     return Compared(same=not differing, differing=differing, unread=dict(work.problems()))
 
 
-def preparation(dataset: str | Path) -> "Preparation":
+def drop_copies(work: "Preparation | DatabasePreparation") -> Dropped:
+    """Delete the prepared copies of a source; spends nothing.
+
+    Raises:
+        ContractError: If copies are being written, or who connects may not drop them.
+    """
+    return Dropped(were_in_use=work.drop())
+
+
+def preparation(dataset: str | Path, *, role: str = "") -> "Preparation | DatabasePreparation":
     """Return the preparation of the source of a dataset.yaml, for the steward; reads no rows.
+
+    Args:
+        dataset: Its path.
+        role: Who connects to a PostgreSQL database, in place of whom its URL or PGUSER names.
 
     Raises:
         ContractError: If the description breaks its contract.
@@ -120,6 +148,22 @@ def preparation(dataset: str | Path) -> "Preparation":
     declared = read_dataset(Path(dataset))
     inside = initialise(declared.base)
     withdrawn = who_withdrew(inside, ledger=None)
+    if declared.source.in_postgres:
+        from confide.rows.prepared.database import DatabasePreparation
+
+        return DatabasePreparation(
+            source=declared.source,
+            dataset=declared.dataset,
+            hash_key=order_key(inside, under=withdrawn.key),
+            folder=inside / PREPARED,
+            withdrawn=withdrawn.hashes,
+            role=role,
+        )
+    if role:
+        raise ContractError(
+            "--role: only a PostgreSQL database is connected to.",
+            hint="Leave it out: files are read and written by who runs this.",
+        )
     return Preparation(
         source=declared.source,
         base=declared.base,

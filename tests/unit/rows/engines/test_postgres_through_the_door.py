@@ -444,10 +444,10 @@ def test_check_finds_in_a_database_what_it_finds_in_a_file(tmp_path):
     assert not list(tmp_path.rglob("*.csv"))
 
 
-def test_copies_and_the_gate_of_a_check_are_refused_for_a_database(stored, tmp_path):
+def test_copies_without_a_schema_and_the_gate_of_a_check_are_refused(stored, tmp_path):
     path = declared(tmp_path, stored)
     work = preparation(path)
-    with pytest.raises(ContractError, match="are not prepared"):
+    with pytest.raises(ContractError, match="none is named"):
         work.prepare()
     text = path.read_text().replace("schema-name", "checked: required, schema-name")
     path.write_text(text)
