@@ -79,16 +79,34 @@ def way_of(
             needed = (*reads, *known, *expressions(relation.where))
             if copies is None or m > FARTHEST or not of_one_table(needed, relation.table):
                 return Way.SORTED
-            several = not dataset.table(relation.table).one_row_per_patient
-            if (
-                several
-                and m <= MOST_RANKS
-                and keeps_all_complete_rows(relation.where, dataset=dataset)
-                and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
-                and not any(qualities(expression) for expression in reads)  # only clustered have it
-            ):
-                return Way.RANKS
-            return Way.CLUSTERED
+            ranks = by_rank(relation, most=m, reads=reads, known=known, dataset=dataset)
+            return Way.RANKS if ranks else Way.CLUSTERED
+
+
+def by_rank(
+    relation: Relation,
+    *,
+    most: int,
+    reads: Sequence[Expression],
+    known: Iterable[Expression],
+    dataset: Dataset,
+) -> bool:
+    """Return whether the first rows of each person are those of the first ranks.
+
+    Args:
+        relation: Which rows.
+        most: How many of a person are kept.
+        reads: Expressions read.
+        known: Expressions that no kept row may lack.
+        dataset: Public facts.
+    """
+    return (
+        not dataset.table(relation.table).one_row_per_patient
+        and most <= MOST_RANKS
+        and keeps_all_complete_rows(relation.where, dataset=dataset)
+        and all(never_null(expression, dataset=dataset) for expression in (*reads, *known))
+        and not any(qualities(expression) for expression in reads)  # only clustered copies have it
+    )
 
 
 def way_of_cells(bounds: CellBound) -> Way:

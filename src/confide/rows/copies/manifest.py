@@ -88,6 +88,7 @@ class Manifest:
         tables: Files (clustered, ranks, partial) by declared name; "" where there is none.
         texts: Files of numbered texts by declared name and, in digits, index of the column.
         sizes: Bytes of every file.
+        proved: What proves the ranks of each table, for engines without an order of rows.
         facts: For the steward.
     """
 
@@ -98,6 +99,7 @@ class Manifest:
     tables: Mapping[str, tuple[str, str, str]]
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    proved: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     facts: tuple[TableFacts, ...] = ()
 
 
@@ -209,4 +211,9 @@ def copies_of(manifest: Manifest, *, folder: Path, dataset: Dataset) -> Copies:
             tables[name] = TableCopy(
                 clustered=file, ranks=path(ranks), partial=path(partial), texts=texts
             )
-    return Copies(dataset=dataset, tables=tables, patients=path(manifest.patients))
+    return Copies(
+        dataset=dataset,
+        tables=tables,
+        patients=path(manifest.patients),
+        proved=manifest.proved,
+    )

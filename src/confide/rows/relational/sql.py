@@ -123,6 +123,7 @@ def one_pass(
     summed: Summed = Summed.CELLS,
     streams: bool = True,
     stores: bool = True,
+    ranked: Copies | None = None,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
@@ -130,6 +131,7 @@ def one_pass(
     What several stream of one table is sorted once; where an engine does not hand rows on in the
     order in which they were sorted (``streams``), a person's rows are numbered instead.  Where it
     works kept rows out each time that they are named (no ``stores``), they are named once.
+    Such an engine reads the ranks of copies alone (``ranked``), which were proved when written.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
@@ -142,6 +144,7 @@ def one_pass(
         summed=summed,
         streams=streams,
         stores=stores,
+        ranked=ranked,
     )
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}

@@ -35,11 +35,12 @@ from confide.rows.cells.build import (
     own_table,
     select,
 )
-from confide.rows.cells.keyed_order import LIMB, limbs_of, with_point
+from confide.rows.cells.keyed_order import LIMB, MASK, limbs_of, with_point
+from confide.rows.cells.proved_ranks import proved_totals, unproved_totals
 from confide.rows.cells.stream import Late, Summed, stream_totals
 from confide.rows.cells.terms import cell_and_sums, row_reads
-from confide.rows.cells.words import order_of
-from confide.rows.copies.choice import Way, way_of
+from confide.rows.cells.words import order_of, stored_words
+from confide.rows.copies.choice import Way, by_rank, of_one_table, way_of
 from confide.rows.copies.copies import PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
@@ -50,14 +51,14 @@ from confide.rows.relational.summand import OfPerson, Stored, Summand, size, wid
 from confide.rows.relational.table_rows import Scope, copied, judged, table_name
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
-from confide.tables.aggregates.value import Ones, Value
+from confide.tables.aggregates.value import Ones, Value, value_range
 from confide.tables.bound_contributions import (
     CellBound,
     RowBound,
     rows_per_unit,
 )
 from confide.tables.expression import Expression
-from confide.tables.filter import All, Between, Predicate
+from confide.tables.filter import All, Between, Predicate, expressions
 from confide.tables.relation import domain
 
 
@@ -90,9 +91,21 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
         dataset=scope.dataset,
     )
     if found is Way.SORTED and not scope.streams:
-        return Way.NUMBERED
+        return Way.RANKS if _is_ranked(first, values, scope=scope) else Way.NUMBERED
     ranks = found is Way.RANKS and scope.summed is Summed.PERSONS
     return Way.CLUSTERED if ranks else found  # in the ranks p stands for (rank, patient)
+
+
+def _is_ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> bool:
+    """Return whether the first rows of each person are proved ranks of a copy."""
+    table, bounds = first.relation.table, first.bounds
+    if scope.ranked is None or table not in scope.ranked.proved or not isinstance(bounds, RowBound):
+        return False
+    reads, known = row_reads(first, values), must_be_known(first)
+    needed = (*reads, *known, *expressions(first.relation.where))
+    return of_one_table(needed, table) and by_rank(
+        first.relation, most=bounds.max_rows, reads=reads, known=known, dataset=scope.dataset
+    )
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -132,6 +145,7 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
         (position, COUNT if isinstance(a.value, Ones) else FIRST_SUM + values.index(a.value))
         for position, a in group
     )
+    proved = way is Way.RANKS and not scope.streams
     return Statement(
         query=_query(first, values, way=way, scope=scope),
         answers=answers,
@@ -140,12 +154,14 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
         table=first.relation.table,
         bounds=first.bounds,
         way=way,
+        proved_at=FIRST_SUM + len(values) if proved else None,
     )
 
 
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
     if way is Way.RANKS:
-        return _ranked(first, values, scope=scope)
+        ranked = _ranked if scope.streams else _proved
+        return ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
     there = way in {Way.CLUSTERED, Way.ONCE}
     ordered = not there and needs_order(first.bounds, values=len(values))
@@ -206,6 +222,35 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])
     partial = totals(copies.partial_rows(table), most=most, limit=limit)
     return exp.Union(this=complete, expression=partial, distinct=False)
+
+
+def _proved(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
+    """Add up the first ranks of the patients without NULLs; number the rows of the others."""
+    table = scope.dataset.table(first.relation.table)
+    copies = copied(replace(scope, copies=scope.ranked), table)
+    name, sums = table_name(scope.dataset, table), [f"s{i}" for i in range(len(values))]
+    others = select(STAR, *stored_words(table, of="q"), of=copies.partial_rows(table))
+    first_ranks = copies.first_rows(table, most=rows_per_unit(first.bounds))
+    part = replace(scope, named={name: first_ranks, f"{name}o": others})
+    short = {name for name, value in zip(sums, values, strict=True) if _is_short(value, part)}
+    terms = _terms(first, values, scope=part, order=())
+    ranked = proved_totals(terms, sums=sums, short=short)
+    numbered = bounded_totals(
+        _terms(first, values, scope=part, order=order_of(table)),
+        bounds=first.bounds,
+        values=len(values),
+        order=[own(word) for word in order_of(table)],
+        cells=_cells(first, scope=scope),
+        late=None,
+        streams=False,
+    )
+    rest = unproved_totals(numbered.counted or numbered.query, sums=sums)
+    query = exp.Union(this=ranked, expression=rest, distinct=False)
+    return with_front(part, Bounded(query=query))
+
+
+def _is_short(value: Value, scope: Scope) -> bool:
+    return value_range(value, dataset=scope.dataset, counted="").magnitude <= MASK
 
 
 def _known(first: Aggregate) -> list[Expression]:

@@ -62,6 +62,7 @@ class Scope:
         dataset: Public facts.
         layout: Where the tables lie.
         copies: Prepared copies to read instead of the source, if there are.
+        ranked: Copies of which the ranks alone are read, by an engine without an order of rows.
         quality: Tables whose cells are also judged as they came.
         summed: By what the kept rows are added up.
         once: Whether the rows of the table that is streamed were sorted before.
@@ -74,6 +75,7 @@ class Scope:
     dataset: Dataset
     layout: Layout
     copies: Copies | None = None
+    ranked: Copies | None = None
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
     once: bool = False
