@@ -1,6 +1,6 @@
 """The same exact sums by Spark and by DuckDB, and each against its own query without privacy.
 
-Run: python benchmarks/engines.py [--rows 1e7] [--runs 5] [--out PAGE]
+Run: python benchmarks/engines.py [--rows 1e7] [--runs 3] [--out PAGE]
 
 Events with skewed patients (ten a patient in the mean, of a gamma law with shape ½) in one Parquet
 file, of whom each keeps five.  Spark runs in this machine with two threads.
@@ -43,7 +43,7 @@ from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 
-ROWS_A_PATIENT, THREADS, MEMORY, WARMING = 10, 2, "2GB", 3
+ROWS_A_PATIENT, THREADS, MEMORY, WARMING = 10, 2, "2GB", 2
 KEY = b"a key for benchmarks only"
 SPARK = Source(kind=SourceKind.SPARK, path=".")
 CODES = tuple(str(code) for code in range(20))
@@ -242,7 +242,7 @@ def main() -> None:
     """Measure, and write the page or print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e7)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     rows = int(given.rows)

@@ -107,7 +107,11 @@ def from_start(folder: Path) -> dict[str, float]:
     if TUMULT.exists():
         peer = HERE / "peers" / "engines_with_tumult.py"
         ways["Tumult Analytics"] = [TUMULT, peer, folder / "events.parquet"]
-    return {name: seconds_of(command) for name, command in ways.items()}
+    found = {}
+    for name, command in ways.items():
+        found[name] = seconds_of(command)
+        print(f"{name}: {found[name]:.0f} CPU s", file=sys.stderr, flush=True)
+    return found
 
 
 def section(found: dict[str, float]) -> list[str]:

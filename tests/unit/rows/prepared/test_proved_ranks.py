@@ -120,7 +120,9 @@ def a_false_rank(table):
 def two_ranks_exchanged(table):
     pairs = table["k"].to_pylist()
     first = next(i for i, k in enumerate(pairs) if k >> 32 == 1)
-    second = next(i for i, k in enumerate(pairs) if k >> 32 == 2 and k % 2**32 != pairs[first] % 2**32)
+    second = next(
+        i for i, k in enumerate(pairs) if k >> 32 == 2 and k % 2**32 != pairs[first] % 2**32
+    )
     one, two = pairs[first] % 2**32, pairs[second] % 2**32
     pairs[first], pairs[second] = 2**32 + two, 2 * 2**32 + one
     return with_pairs(table, pairs)

@@ -10,7 +10,8 @@ streamed, and what each person kept is counted (:mod:`confide.rows.cells.boundin
 *Privacy:* names and types are bound before the charge; afterwards an error names the class of
 failure.  All that Spark is asked is a total function of rows, without an order of their own and
 without random numbers, so that a task that is run again gives the same integers.
-*Utility:* a sort and a shuffle of the rows of a question for each statement; see the benchmarks.
+*Utility:* a sort and a shuffle of the rows of a question for each statement, and neither where the
+ranks of prepared copies answer it (:mod:`confide.rows.cells.proved_ranks`); see the benchmarks.
 """
 
 from collections.abc import Sequence
@@ -56,7 +57,7 @@ class SparkEngine(AskedInSql):
         layout: Layout,
         state: SourceState,
         hash_key: bytes,
-        standing: Standing = Standing.ABSENT,
+        standing: Standing | None = None,
         copies: Copies | None = None,
     ) -> None:
         super().__init__(dataset=dataset, layout=layout)
@@ -154,7 +155,8 @@ class SparkEngine(AskedInSql):
             ContractError: If the source lacks what they name.
         """
         statements = [each for each, _ in self._ready(aggregates, dataset=dataset)]
-        begins = f"Reads by Spark {self._standing.value}."
+        standing = "the source" if self._standing is None else self._standing.value
+        begins = f"Spark reads {standing}."
         return self._told(statements, asked=aggregates, dataset=dataset, begins=begins)
 
     def close(self) -> None:
@@ -218,7 +220,8 @@ def open_spark(
     session = new_session(threads=threads, memory_limit=memory_limit)
     rows = SparkRows(session, parameters=coefficients(hash_key))
     layout = spark_layout(found, dataset=dataset, on=rows)
-    standing, copies = Standing.ABSENT, None
+    standing: Standing | None = None
+    copies: Copies | None = None
     if copying is not None and rows.on_this_machine():
         standing, copies = copies_in(
             copying.folder, dataset=dataset, state=state, hash_key=hash_key, withdrawn=withdrawn
