@@ -195,7 +195,8 @@ class SparkRows:
     def on_this_machine(self) -> bool:
         """Return whether what reads files is a process of this account and no cluster."""
         with without_messages():
-            return str(self._spark.sparkContext.master).startswith("local[")
+            master = str(self._spark.sparkContext.master)
+            return master == "local" or master.startswith("local[")
         return False
 
     def close(self) -> None:
