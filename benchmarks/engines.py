@@ -231,8 +231,9 @@ def page(
         *section(whole),
         (
             "Spark is for tables that outgrow one machine. Where DuckDB holds them it answers with less, "
-            "and from [prepared copies](benchmarks-speed.md) with less again. Not measured: a cluster of "
-            "several machines."
+            "and from [prepared copies](benchmarks-speed.md) with less again. Both questions are bounded as "
+            "`per-patient: {rows: 5}` by a column is. A mean of all rows is asked as one cell, which Spark reads from "
+            "the source. Not measured: a cluster of several machines."
         ),
         "",
     ]
