@@ -1,11 +1,12 @@
 """The same exact sums by Spark and by DuckDB, and each against its own query without privacy.
 
-Run: python benchmarks/engines.py [--rows 1e6] [--runs 3] [--out PAGE]
+Run: python benchmarks/engines.py [--rows 1e7] [--runs 3] [--out PAGE]
 
 Events with skewed patients (ten a patient in the mean, of a gamma law with shape ½) in one Parquet
-file, of whom each keeps five; nothing is prepared.  Spark runs in this machine with two threads.
+file, of whom each keeps five.  Spark runs in this machine with two threads.
 Everything is measured in one run, and the median counts.  Seconds are CPU seconds, of the driver
-and of this process together; noise, ledger and certificate are in ``release_overhead.py``.
+and of this process together; noise, ledger and certificate are in ``release_overhead.py``.  Before
+that, ``whole_processes.py`` runs each way on Spark from its start, and Tumult Analytics.
 """
 
 import argparse
@@ -23,13 +24,16 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from whole_processes import from_start, section
 
 from confide.privacy.adjacency import Adjacency
 from confide.privacy.measure import Measure
 from confide.privacy.unit import Entity, PrivacyUnit
+from confide.rows.copies.copies import UseCopies
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.spark.spark_engine import open_spark
 from confide.rows.engines.spark.spark_session import new_session
+from confide.rows.prepared.build import Preparation
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Centred, Ones
 from confide.tables.bound_contributions import RowBound
@@ -39,8 +43,9 @@ from confide.tables.relation import Relation
 from confide.tables.schema import Column, Dataset, Kind, Table
 from confide.tables.source import Source, SourceKind
 
-ROWS_A_PATIENT, THREADS, MEMORY = 10, 2, "2GB"
+ROWS_A_PATIENT, THREADS, MEMORY, WARMING = 10, 2, "2GB", 2
 KEY = b"a key for benchmarks only"
+SPARK = Source(kind=SourceKind.SPARK, path=".")
 CODES = tuple(str(code) for code in range(20))
 DATASET = Dataset(
     id="bench",
@@ -67,6 +72,19 @@ DATASET = Dataset(
         ),
     ),
 )
+
+
+def place(folder: Path) -> dict[str, Any]:
+    """Return where an engine reads, and with what."""
+    where: dict[str, Any] = {"base": folder, "dataset": DATASET, "hash_key": KEY}
+    return where | {"threads": THREADS, "memory_limit": MEMORY}
+
+
+def prepared(folder: Path) -> float:
+    """Write the copies, and return the CPU seconds of it."""
+    before = cpu(None)
+    Preparation(source=SPARK, folder=folder / "copies", **place(folder)).prepare()
+    return cpu(None) - before
 
 
 def asked(*, mean: bool) -> Aggregate:
@@ -110,90 +128,112 @@ def cpu(driver: int | None) -> float:
     return own + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def spent(work: Callable[[], object], *, runs: int, driver: int | None) -> float:
-    """Return the median of the CPU seconds of some runs; one before them counts for nothing."""
-    work()
-    found = []
-    for _ in range(runs):
-        before = cpu(driver)
-        work()
-        found.append(cpu(driver) - before)
-    return statistics.median(found)
+def spent(
+    works: dict[str, Callable[[], object]], *, runs: int, driver: int | None
+) -> dict[str, float]:
+    """Return the median of the CPU seconds of each of some works, which are done in turn.
+
+    Some rounds before them count for nothing: what a driver compiles becomes fast by being used.
+    """
+    found: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(WARMING + runs):
+        for name, work in works.items():
+            before = cpu(driver)
+            work()
+            if number >= WARMING:
+                found[name].append(cpu(driver) - before)
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
+
+
+def answers(engine: Any, exact: dict[str, Any]) -> dict[str, Callable[[], object]]:
+    """Return what asks an engine each task, planned anew, and keeps its exact sums."""
+
+    def ask(task: str, aggregate: Aggregate) -> None:
+        exact[task] = engine.aggregate((aggregate,), dataset=DATASET).reveal_to_gate()
+
+    return {
+        task: lambda task=task, aggregate=aggregate: ask(task, aggregate)
+        for task, aggregate in PRIVATE.items()
+    }
 
 
 def measured(folder: Path, *, runs: int) -> tuple[dict[str, dict[str, float]], float]:
     """Return the seconds of each task by each way, and of Spark's start with its first query."""
-    found: dict[str, dict[str, float]] = {task: {} for task in PLAIN}
-    exact: dict[str, dict[str, Any]] = {task: {} for task in PLAIN}
-    place: dict[str, Any] = {"base": folder, "dataset": DATASET, "hash_key": KEY}
-    place |= {"threads": THREADS, "memory_limit": MEMORY}
+    found: dict[str, dict[str, float]] = {}
+    exact: dict[str, dict[str, Any]] = {}
     with duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY}) as plain:
         plain.read_parquet(str(folder / "events.parquet")).create_view("events")
-        for task, query in PLAIN.items():
-            found[task]["DuckDB, without privacy"] = spent(
-                lambda query=query: plain.execute(query).fetchall(), runs=runs, driver=None
-            )
-    with open_engine(Source(kind=SourceKind.PARQUET, path="."), **place) as engine:
-        for task, aggregate in PRIVATE.items():
-
-            def by_duckdb(task: str = task, aggregate: Aggregate = aggregate) -> None:
-                answer = engine.aggregate((aggregate,), dataset=DATASET)
-                exact[task]["DuckDB"] = answer.reveal_to_gate()
-
-            found[task]["DuckDB"] = spent(by_duckdb, runs=runs, driver=None)
+        works = {
+            task: lambda query=query: plain.execute(query).fetchall()
+            for task, query in PLAIN.items()
+        }
+        found["DuckDB, without privacy"] = spent(works, runs=runs, driver=None)
+    with open_engine(Source(kind=SourceKind.PARQUET, path="."), **place(folder)) as engine:
+        works = answers(engine, exact.setdefault("DuckDB", {}))
+        found["DuckDB"] = spent(works, runs=runs, driver=None)
     before = cpu(None)
     spark = new_session(threads=THREADS, memory_limit=MEMORY)
     driver = spark.sparkContext._gateway.proc.pid  # noqa: SLF001
     spark.read.parquet(str(folder / "events.parquet")).createOrReplaceTempView("events")
     spark.sql(PLAIN["histogram"]).toArrow()
     start = cpu(driver) - before
-    for task, query in PLAIN.items():
-        found[task]["Spark, without privacy"] = spent(
-            lambda query=query: spark.sql(query).toArrow(), runs=runs, driver=driver
-        )
-    for task, aggregate in PRIVATE.items():
-
-        def by_spark(task: str = task, aggregate: Aggregate = aggregate) -> None:
-            # opened anew: binding, planning and compiling are part of an answer
-            with open_spark(Source(kind=SourceKind.SPARK, path="."), **place) as engine:
-                answer = engine.aggregate((aggregate,), dataset=DATASET)
-                exact[task]["Spark"] = answer.reveal_to_gate()
-
-        found[task]["Spark"] = spent(by_spark, runs=runs, driver=driver)
-    for task, answers in exact.items():
-        if answers["Spark"] != answers["DuckDB"]:
-            sys.exit(f"The exact sums of {task} differ.")
+    works = {task: lambda query=query: spark.sql(query).toArrow() for task, query in PLAIN.items()}
+    found["Spark, without privacy"] = spent(works, runs=runs, driver=driver)
+    for way, copying in (
+        ("Spark", None),
+        ("Spark, from prepared copies", UseCopies(folder=folder / "copies")),
+    ):
+        with open_spark(SPARK, **place(folder), copying=copying) as engine:
+            works = answers(engine, exact.setdefault(way, {}))
+            found[way] = spent(works, runs=runs, driver=driver)
+    if any(of_way != exact["DuckDB"] for of_way in exact.values()):
+        sys.exit("The exact sums differ.")
     return found, start
 
 
-def page(found: dict[str, dict[str, float]], start: float, *, rows: int, runs: int) -> str:
+def page(
+    found: dict[str, dict[str, float]],
+    start: float,
+    *,
+    preparing: float,
+    whole: dict[str, float],
+    rows: int,
+    runs: int,
+) -> str:
     """Return the results as a page."""
     lines = [
         "# Benchmarks: engines",
         "",
         (
             f"Written by `benchmarks/engines.py --rows {rows:g} --runs {runs}`: {rows:,} events of "
-            "skewed patients in one Parquet file, five kept of each patient, nothing prepared. CPU "
-            f"seconds (median of {runs} runs after a first one that does not count), {THREADS} "
+            "skewed patients in one Parquet file, five kept of each patient. CPU "
+            f"seconds (median of {runs} runs after {WARMING} that do not count), {THREADS} "
             f"threads, Python {platform.python_version()}. The exact sums of both engines are "
-            "compared in the same run and are equal."
+            "compared in the same run and are equal. Ways are measured in the order of the table, "
+            "those of Spark in one driver, which answers the faster the longer it runs."
         ),
         "",
-        f"Spark's start with its first query: {start:.1f}. It is paid once a process.",
+        (
+            f"Spark's start with its first query: {start:.1f}. It is paid once a process. "
+            f"`confide prepare`, once a snapshot: {preparing:.1f}."
+        ),
         "",
         "| task | way | CPU s | against the same engine without privacy |",
         "|---|---|---:|---:|",
     ]
-    for task, ways in found.items():
-        for way, seconds in ways.items():
-            alone = ways[f"{way.partition(',')[0]}, without privacy"]
+    for task in PLAIN:
+        for way, tasks in found.items():
+            seconds = tasks[task]
+            alone = found[f"{way.partition(',')[0]}, without privacy"][task]
             lines.append(f"| {task} | {way} | {seconds:.2f} | {seconds / alone:.1f} × |")
     lines += [
         "",
+        *section(whole),
         (
             "Spark is for tables that outgrow one machine. Where DuckDB holds them it answers with less, "
-            "and from [prepared copies](benchmarks-speed.md) with less again. Not measured: a cluster of "
-            "several machines, other systems on Spark."
+            "and from [prepared copies](benchmarks-speed.md) with less again. Both questions are bounded as "
+            "`per-patient: {rows: 5}` by a column is. A mean of all rows is asked as one cell, which Spark reads from "
+            "the source. Not measured: a cluster of several machines."
         ),
         "",
     ]
@@ -203,15 +243,17 @@ def page(found: dict[str, dict[str, float]], start: float, *, rows: int, runs: i
 def main() -> None:
     """Measure, and write the page or print it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=1e6)
+    parser.add_argument("--rows", type=float, default=1e7)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     rows = int(given.rows)
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(events(rows), Path(folder) / "events.parquet")
+        preparing = prepared(Path(folder))
+        whole = from_start(Path(folder))
         found, start = measured(Path(folder), runs=given.runs)
-    text = page(found, start, rows=rows, runs=given.runs)
+    text = page(found, start, preparing=preparing, whole=whole, rows=rows, runs=given.runs)
     if given.out is None:
         print(text)
     else:

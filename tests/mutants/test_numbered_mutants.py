@@ -4,11 +4,14 @@ import pytest
 
 from confide.errors import EngineError
 from confide.rows.cells import bounding
+from confide.rows.copies.copies import Copies
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.relational.sql import WrittenPass, one_pass
 from confide.tables.bound_contributions import CellBound, RowBound
 from confide.tables.source import Source, SourceKind
+from contracts.test_prepared_engine import written
 from rows_world import DB, KEY, ask, dataset, random_database
+from unit.rows.prepared.test_proved_ranks import by_rank, prepared
 
 pytestmark = pytest.mark.mutant
 
@@ -47,6 +50,19 @@ def test_a_numbered_bound_that_keeps_one_more_is_caught(tmp_path, monkeypatch, b
     )
     with pytest.raises(EngineError, match="contribution bound not enforced"):
         exact()
+
+
+def test_ranks_that_are_one_more_than_the_bound_are_caught(tmp_path, monkeypatch):
+    work = prepared(written(tmp_path, random_database(2, events=9)))
+    assert by_rank(tmp_path, work)[0]
+    first_rows = Copies.first_rows
+    monkeypatch.setattr(
+        Copies,
+        "first_rows",
+        lambda copies, table, *, most: first_rows(copies, table, most=most + 1),
+    )
+    with pytest.raises(EngineError, match="contribution bound not enforced"):
+        by_rank(tmp_path, work)
 
 
 bounding_call = bounding.call

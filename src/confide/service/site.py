@@ -152,6 +152,7 @@ class Site:
                 copying=UseCopies(folder=self.folder / PREPARED),
             )
         if declared.source.kind is SourceKind.SPARK:
+            from confide.rows.copies.copies import PREPARED, UseCopies
             from confide.rows.engines.spark.spark_engine import open_spark
 
             return open_spark(
@@ -162,6 +163,7 @@ class Site:
                 threads=declared.threads,
                 memory_limit=declared.memory_limit,
                 withdrawn=withdrawn.hashes,
+                copying=UseCopies(folder=self.folder / PREPARED),
             )
         from confide.rows.copies.copies import PREPARED, UseCopies
         from confide.rows.engines.duckdb import open_engine

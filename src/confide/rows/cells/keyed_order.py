@@ -86,9 +86,9 @@ def with_point(rows: exp.Select, *, person: str, ids: Ids) -> exp.Select:
     low, high = limbs_of(whole)
     first = times(bit_xor(low, _key("k1")), bit_xor(high, _key("k2")))
     rows = select(STAR, named(first, "x0"), of=rows)
-    second = times(bit_xor(_folded("x0"), _key("k3")), _key("k4"))
+    second = times(bit_xor(folded("x0"), _key("k3")), _key("k4"))
     rows = select(STAR, named(second, "x1"), of=rows)
-    return select(STAR, named(_folded("x1"), "x"), of=rows)
+    return select(STAR, named(folded("x1"), "x"), of=rows)
 
 
 def with_place(rows: exp.Select, limbs: Sequence[exp.Expr], *, name: str = "h") -> exp.Select:
@@ -108,11 +108,11 @@ def with_place(rows: exp.Select, limbs: Sequence[exp.Expr], *, name: str = "h") 
             other = bit_xor(second[0], _key("k5")) if second else _key("k5")
             products.append(named(times(bit_xor(first, own("x")), other), product))
         rows = select(STAR, *products, of=rows)
-        values, level = [_folded(name) for name in names], level + 1
+        values, level = [folded(name) for name in names], level + 1
     (state,) = values
     last = f"{name}0"
     rows = select(STAR, named(times(bit_xor(state, _key("k6")), _key("k7")), last), of=rows)
-    return select(STAR, named(_folded(last), name), of=rows)
+    return select(STAR, named(folded(last), name), of=rows)
 
 
 def limbs_of(word: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
@@ -130,7 +130,7 @@ def sixty_bits(text: exp.Expr) -> exp.Expr:
     return operation(SixtyBits, text)
 
 
-def _folded(name: str) -> exp.Expr:
+def folded(name: str) -> exp.Expr:
     """Return the lower and upper 31 bits of a product below 2⁶², added without carry."""
     return bit_xor(bit_and(own(name), num(MASK)), shifted_right(own(name), LIMB))
 

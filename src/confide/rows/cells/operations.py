@@ -113,6 +113,10 @@ class SixtyBits(Operation):
     """The first 60 bits of the SHA-256 of a text, as an integer."""
 
 
+class ShortSum(Operation):
+    """The sum of integers within ±2³¹, of fewer than 2³² rows."""
+
+
 class KeyedHash(Operation):
     """The HMAC-SHA256 of an id, as 64 hexadecimal digits.
 

@@ -21,7 +21,7 @@ References:
         https://doi.org/10.2478/popets-2020-0025
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,11 +91,15 @@ class Copies:
         dataset: Public facts they were made under.
         tables: By declared name.
         patients: Dense patient index; None with the event as privacy unit.
+        proved: What proves the ranks of each table, by :mod:`confide.rows.cells.proved_ranks`.
+        relation: How queries of the engine name a file.
     """
 
     dataset: Dataset
     tables: Mapping[str, TableCopy]
     patients: Path | None = None
+    proved: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
+    relation: Callable[[Path], exp.Table] = field(default_factory=lambda: parquet)
 
     def copy_of(self, table: Table) -> TableCopy:
         """Return the files of a table.
@@ -147,7 +151,7 @@ class Copies:
             for index, column in enumerate(table.columns)
             if column.kind is not Kind.TEXT
         ]
-        return select(named(key, "p"), *columns, of=parquet(copy.ranks), where=inside)
+        return select(named(key, "p"), *columns, of=self.relation(copy.ranks), where=inside)
 
     def partial_rows(self, table: Table) -> exp.Select:
         """Return the rows of the patients that the rank projection leaves out, in order.
@@ -200,7 +204,7 @@ class Copies:
             for i in range(len(table.columns))
         ]
         person = [] if self.patients is None else [own("p"), _wide("h")]
-        return select(*person, *columns, of=parquet(file))
+        return select(*person, *columns, of=self.relation(file))
 
 
 def parquet(path: Path, *, alias: str | None = None) -> exp.Table:

@@ -90,6 +90,7 @@ class Manifest:
         texts: Files of numbered texts by declared name and, in digits, index of the column.
         sizes: Bytes of every file, or table of a database.
         stored: Fingerprints of tables of a database, by their name; none of files.
+        proved: What proves the ranks of each table, for engines without an order of rows.
         facts: For the steward.
     """
 
@@ -101,6 +102,7 @@ class Manifest:
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     stored: Mapping[str, str] = field(default_factory=dict)
+    proved: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     facts: tuple[TableFacts, ...] = ()
 
 
@@ -226,4 +228,9 @@ def copies_of(manifest: Manifest, *, folder: Path, dataset: Dataset) -> Copies:
             tables[name] = TableCopy(
                 clustered=file, ranks=path(ranks), partial=path(partial), texts=texts
             )
-    return Copies(dataset=dataset, tables=tables, patients=path(manifest.patients))
+    return Copies(
+        dataset=dataset,
+        tables=tables,
+        patients=path(manifest.patients),
+        proved=manifest.proved,
+    )

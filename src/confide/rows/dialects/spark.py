@@ -39,6 +39,7 @@ from confide.rows.cells.operations import (
     NumberAndUnit,
     Operation,
     Readable,
+    ShortSum,
     SixtyBits,
     SourceCell,
     Whole,
@@ -288,6 +289,9 @@ class ConfideSparkGenerator(SparkGenerator):
         date = f"DATE_FROM_UNIX_DATE(CAST({self.part(node)} AS INT))"
         return f"CAST(EXTRACT({node.args['part']} FROM {date}) AS BIGINT)"
 
+    def _short_sum(self, node: ShortSum) -> str:
+        return f"SUM(CAST({self.part(node)} AS BIGINT))"
+
     def _sixty_bits(self, node: SixtyBits) -> str:
         return f"CAST(CONV(SUBSTRING(SHA2({self.part(node)}, 256), 1, 15), 16, 10) AS BIGINT)"
 
@@ -327,6 +331,7 @@ class ConfideSparkGenerator(SparkGenerator):
                 DateOfText: _date_of_text,
                 DaysSinceEpoch: _days,
                 CalendarPart: _calendar_part,
+                ShortSum: _short_sum,
                 SixtyBits: _sixty_bits,
                 KeyedHash: _keyed_hash,
                 Word: _word,

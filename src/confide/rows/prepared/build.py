@@ -39,6 +39,7 @@ from confide.rows.copies.manifest import (
     write_manifest,
 )
 from confide.rows.engines.duckdb import DuckDBEngine, open_engine
+from confide.rows.engines.spark.spark_engine import SparkEngine, open_spark
 from confide.rows.prepared.check import differing
 from confide.rows.prepared.facts import met_elsewhere, table_facts
 from confide.rows.prepared.layouts import (
@@ -48,6 +49,7 @@ from confide.rows.prepared.layouts import (
     rank_rows,
     text_numbers,
 )
+from confide.rows.prepared.ranks import proved_ranks
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import state_of
 from confide.tables.schema import Dataset, Kind, Table
@@ -98,11 +100,6 @@ class Preparation:
                 disk is too small.
             EngineError: If reading or writing failed.
         """
-        if self.source.kind is SourceKind.SPARK:
-            raise ContractError(
-                "Of a Spark source no copies are prepared: Spark reads its files as they are.",
-                hint="Write `kind: parquet` to read the same files in DuckDB, from copies.",
-            )
         state = self._state()
         if not state.files and self.source.kind is not SourceKind.FRAMES:
             raise none_of(self.problems())
@@ -132,10 +129,8 @@ class Preparation:
         """
         if self._standing(self._state()) is not Standing.CURRENT:
             raise ContractError("There are no current copies.", hint="Run: confide prepare")
-        with (
-            _engine(self) as source,
-            _engine(self, copying=UseCopies(folder=self.folder)) as copies,
-        ):
+        copying = UseCopies(folder=self.folder)
+        with _reading(self) as source, _reading(self, copying=copying) as copies:
             unread = tuple(source.problems())
             return differing(source, copies=copies, dataset=self.dataset, unread=unread)
 
@@ -201,6 +196,22 @@ def _engine(work: Preparation, *, copying: UseCopies | MakeCopies | None = None)
     )
 
 
+def _reading(work: Preparation, *, copying: UseCopies | None = None) -> DuckDBEngine | SparkEngine:
+    """Open the source as a study does."""
+    if work.source.kind is not SourceKind.SPARK:
+        return _engine(work, copying=copying)
+    return open_spark(
+        work.source,
+        base=work.base,
+        dataset=work.dataset,
+        hash_key=work.hash_key,
+        threads=work.threads,
+        memory_limit=work.memory_limit,
+        copying=copying,
+        withdrawn=work.withdrawn,
+    )
+
+
 def _written(
     work: Preparation,
     state: SourceState,
@@ -242,6 +253,8 @@ def _written(
             )
         rows = {name: parquet(copy.clustered) for name, copy in copies.tables.items()}
         told = met_elsewhere(facts, scope=engine.scope, run=engine.run, clustered=rows)
+        spark = work.source.kind is SourceKind.SPARK
+        proved = proved_ranks(copies, engine=engine) if spark else {}
     return Manifest(
         generation=name,
         lineage=work.dataset.lineage,
@@ -253,6 +266,7 @@ def _written(
             for table, copy in copies.tables.items()
         },
         sizes={path.name: path.stat().st_size for path in copies.files()},
+        proved=proved,
         facts=told,
     )
 

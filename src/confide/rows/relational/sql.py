@@ -115,7 +115,7 @@ class WrittenPass:
         return found
 
 
-def one_pass(
+def one_pass(  # noqa: PLR0913 - one for each fact of an engine
     aggregates: Sequence[Asked],
     *,
     dataset: Dataset,
@@ -125,6 +125,7 @@ def one_pass(
     streams: bool = True,
     stores: bool = True,
     clustered: Mapping[str, ClusteredTable] | None = None,
+    ranked: Copies | None = None,
 ) -> OnePass:
     """Compile aggregates to the fewest statements, over prepared copies where there are.
 
@@ -133,6 +134,7 @@ def one_pass(
     order in which they were sorted (``streams``), a person's rows are numbered instead.  Where it
     works kept rows out each time that they are named (no ``stores``), they are named once.
     Where tables of the engine hold the cleaned rows in order (``clustered``), these are read.
+    Such an engine reads the ranks of copies alone (``ranked``), which were proved when written.
 
     Raises:
         ContractError: If an aggregate is not declared, or does not fit the source.
@@ -146,6 +148,7 @@ def one_pass(
         streams=streams,
         stores=stores,
         clustered=clustered or {},
+        ranked=ranked,
     )
     groups = _grouped(aggregates, dataset=dataset)
     shared: dict[str, list[Streamed]] = {}

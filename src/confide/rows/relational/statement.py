@@ -4,13 +4,15 @@
 an answer in which anyone kept more than the bound is refused as a whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
 from confide.errors import EngineError
+from confide.rows.cells.bounding import MOST_ROWS
+from confide.rows.cells.proved_ranks import is_proved
 from confide.rows.cells.stream import SUMS
 from confide.rows.copies.choice import Way
 from confide.rows.engine import Exact
@@ -33,6 +35,7 @@ class Statement:
         table: Whose rows.
         bounds: What one person keeps.
         way: How the rows that a person keeps are found.
+        proved_at: Column of the first number that proves the ranks read; None where none are.
     """
 
     query: exp.Query
@@ -42,6 +45,7 @@ class Statement:
     table: str
     bounds: ContributionBounds
     way: Way
+    proved_at: int | None = None
 
 
 def guarded(rows: list[tuple[Any, ...]], *, limits: Mapping[int, int]) -> list[tuple[Any, ...]]:
@@ -50,6 +54,24 @@ def guarded(rows: list[tuple[Any, ...]], *, limits: Mapping[int, int]) -> list[t
         if tag != SUMS and (worst or 0) > limits[tag]:
             raise EngineError("contribution bound not enforced")
     return [row for row in rows if row[0] == SUMS]
+
+
+def require_proved(
+    rows: list[tuple[Any, ...]], *, statement: Statement, proved: Sequence[Sequence[int]]
+) -> None:
+    """Refuse an answer from other rows than those of the ranks that were proved.
+
+    Args:
+        rows: With sums.
+        statement: That gave them.
+        proved: Of its table, by rank.
+
+    Raises:
+        EngineError: If they are others.
+    """
+    at, most = statement.proved_at, statement.limits.get(MOST_ROWS, 0)
+    if at is not None and not is_proved(rows, at=at, proved=proved, most=most):
+        raise EngineError("contribution bound not enforced")
 
 
 def vector(rows: list[tuple[Any, ...]], *, column: int, cells: int | None) -> Exact:

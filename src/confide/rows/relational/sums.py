@@ -36,12 +36,13 @@ from confide.rows.cells.build import (
     own_table,
     select,
 )
-from confide.rows.cells.keyed_order import LIMB, limbs_of, with_point
+from confide.rows.cells.keyed_order import LIMB, MASK, limbs_of, with_point
+from confide.rows.cells.proved_ranks import proved_totals, unproved_totals
 from confide.rows.cells.stream import Late, Summed, stream_totals
 from confide.rows.cells.terms import cell_and_sums, row_reads
-from confide.rows.cells.words import order_of
+from confide.rows.cells.words import order_of, stored_words
 from confide.rows.copies.choice import Way, can_be_ranked, can_be_streamed, way_of
-from confide.rows.copies.copies import PLACES
+from confide.rows.copies.copies import MOST_RANKS, PLACES
 from confide.rows.relational.carried import Carried, carried_of, evaluated_late
 from confide.rows.relational.compiler import Placed, Together, with_front
 from confide.rows.relational.person_rows import relation_rows
@@ -51,7 +52,7 @@ from confide.rows.relational.summand import OfPerson, Stored, Summand, size, wid
 from confide.rows.relational.table_rows import Scope, clustered_before, copied, judged, table_name
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.cells import cell_count
-from confide.tables.aggregates.value import Ones, Value
+from confide.tables.aggregates.value import Ones, Value, value_range
 from confide.tables.bound_contributions import (
     CellBound,
     RowBound,
@@ -99,15 +100,25 @@ def _way(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
 def _way_in_database(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> Way:
     """Return how an engine finds the rows that does not hand rows on as they were sorted.
 
-    Where tables of it hold them in the order in which a person's are kept, it reads them so.
+    Where tables of it hold them in the order in which a person's are kept, it reads them so; of
+    copies whose ranks were proved it reads the first ranks.
     """
     relation, reads, known = first.relation, row_reads(first, values), must_be_known(first)
     needed = (*reads, *known, *expressions(relation.where))
-    there = relation.table in scope.clustered
-    if not there or not can_be_streamed(relation, bounds=first.bounds, needed=needed):
+    if not can_be_streamed(relation, bounds=first.bounds, needed=needed):
         return Way.NUMBERED
     ranks = can_be_ranked(relation, reads=reads, known=known, dataset=scope.dataset)
-    return Way.RANKS if ranks else Way.CLUSTERED
+    if relation.table in scope.clustered:
+        return Way.RANKS if ranks else Way.CLUSTERED
+    return Way.RANKS if ranks and _is_proved(first, scope=scope) else Way.NUMBERED
+
+
+def _is_proved(first: Aggregate, *, scope: Scope) -> bool:
+    """Return whether a copy holds the first ranks that are asked for, and what proves them."""
+    table, bounds = first.relation.table, first.bounds
+    if scope.ranked is None or table not in scope.ranked.proved:
+        return False
+    return isinstance(bounds, RowBound) and bounds.max_rows <= MOST_RANKS
 
 
 def _as_one_row(first: Aggregate, *, scope: Scope) -> Aggregate | None:
@@ -151,6 +162,7 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
     query = _query(first, values, way=way, scope=scope)
     if scope.clustered and way in {Way.RANKS, Way.CLUSTERED}:
         query = as_one(query)
+    proved = way is Way.RANKS and scope.ranked is not None
     return Statement(
         query=query,
         answers=answers,
@@ -159,12 +171,14 @@ def _statement(group: Placed[Aggregate], scope: Scope) -> Statement:
         table=first.relation.table,
         bounds=first.bounds,
         way=way,
+        proved_at=FIRST_SUM + len(values) if proved else None,
     )
 
 
 def _query(first: Aggregate, values: Sequence[Value], *, way: Way, scope: Scope) -> exp.Query:
     if way is Way.RANKS:
-        return _ranked(first, values, scope=scope)
+        ranked = _ranked if scope.ranked is None else _proved
+        return ranked(first, values, scope=scope)
     table = scope.dataset.table(first.relation.table)
     there = way in {Way.CLUSTERED, Way.ONCE}
     ordered = not there and needs_order(first.bounds, values=len(values))
@@ -233,6 +247,35 @@ def _ranked(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Q
     complete = totals(copies.first_rows(table, most=most), most=None, limit=1, wrong=[above])
     partial = totals(copies.partial_rows(table), most=most, limit=limit)
     return exp.Union(this=complete, expression=partial, distinct=False)
+
+
+def _proved(first: Aggregate, values: Sequence[Value], *, scope: Scope) -> exp.Query:
+    """Add up the first ranks of the patients without NULLs; number the rows of the others."""
+    table = scope.dataset.table(first.relation.table)
+    copies = copied(replace(scope, copies=scope.ranked), table)
+    name, sums = table_name(scope.dataset, table), [f"s{i}" for i in range(len(values))]
+    others = select(STAR, *stored_words(table, of="q"), of=copies.partial_rows(table))
+    first_ranks = copies.first_rows(table, most=rows_per_unit(first.bounds))
+    part = replace(scope, named={name: first_ranks, f"{name}o": others})
+    short = {name for name, value in zip(sums, values, strict=True) if _is_short(value, part)}
+    terms = _terms(first, values, scope=part, order=())
+    ranked = proved_totals(terms, sums=sums, short=short)
+    numbered = bounded_totals(
+        _terms(first, values, scope=part, order=order_of(table)),
+        bounds=first.bounds,
+        values=len(values),
+        order=[own(word) for word in order_of(table)],
+        cells=_cells(first, scope=scope),
+        late=None,
+        streams=False,
+    )
+    rest = unproved_totals(numbered.counted or numbered.query, sums=sums)
+    query = exp.Union(this=ranked, expression=rest, distinct=False)
+    return with_front(part, Bounded(query=query))
+
+
+def _is_short(value: Value, scope: Scope) -> bool:
+    return value_range(value, dataset=scope.dataset, counted="").magnitude <= MASK
 
 
 def _known(first: Aggregate) -> list[Expression]:

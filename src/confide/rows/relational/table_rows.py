@@ -67,6 +67,7 @@ class Scope:
         copies: Prepared copies to read instead of the source, if there are.
         clustered: Tables of the same database that hold the cleaned rows of declared ones, in the
             order of person and place.
+        ranked: Copies of which the ranks alone are read, by an engine without an order of rows.
         quality: Tables whose cells are also judged as they came.
         summed: By what the kept rows are added up.
         once: Whether the rows of the table that is streamed were sorted before.
@@ -80,6 +81,7 @@ class Scope:
     layout: Layout
     copies: Copies | None = None
     clustered: Mapping[str, ClusteredTable] = field(default_factory=dict)
+    ranked: Copies | None = None
     quality: frozenset[str] = frozenset()
     summed: Summed = Summed.CELLS
     once: bool = False

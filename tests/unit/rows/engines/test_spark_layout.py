@@ -4,12 +4,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from confide.errors import ContractError, UnsupportedError
+from confide.errors import UnsupportedError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
 from confide.rows.engines.spark.spark_engine import SparkEngine
 from confide.rows.engines.spark.spark_layout import spark_layout
-from confide.rows.prepared.build import Preparation
 from confide.rows.sources.fingerprint import SourceState
 from rows_world import KEY, ask, dataset
 
@@ -90,18 +89,3 @@ def test_budgets_of_patients_and_sums_by_person_are_refused_before_a_charge():
     object.__setattr__(capped, "patients", ("a cap",))
     with pytest.raises(UnsupportedError, match="no budgets of patients"):
         engine.check((ask(),), dataset=capped)
-
-
-def test_copies_of_a_spark_source_are_not_prepared(tmp_path):
-    declared = declare(
-        parse_yaml(DATASET.format(column="kind: text"), name="d"), path=tmp_path / "dataset.yaml"
-    )
-    work = Preparation(
-        source=declared.source,
-        base=tmp_path,
-        dataset=declared.dataset,
-        hash_key=KEY,
-        folder=tmp_path / "prepared",
-    )
-    with pytest.raises(ContractError, match="no copies are prepared"):
-        work.prepare()

@@ -108,7 +108,7 @@ def ran(tmp_path_factory):
             (folder / block.title).write_text(block.text, "utf-8")
     lines = [line for b in page if b.language == "sh" for line in b.text.splitlines()]
     commands = [line for line in lines if line.startswith("confide ")]
-    assert len(commands) == 3, commands
+    assert len(commands) == 4, commands
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(logs), *commands],
         cwd=folder,
@@ -126,6 +126,7 @@ def test_the_page_on_spark_is_walked_from_the_command_line(ran):
     told, folder, _ = ran
     assert "exit plan 0" in told, told
     assert "exit check 0" in told
+    assert "exit prepare 0" in told
     assert "exit run 0" in told
     assert list(folder.rglob("*.html")), told
 

@@ -10,16 +10,21 @@ streamed, and what each person kept is counted (:mod:`confide.rows.cells.boundin
 *Privacy:* names and types are bound before the charge; afterwards an error names the class of
 failure.  All that Spark is asked is a total function of rows, without an order of their own and
 without random numbers, so that a task that is run again gives the same integers.
-*Utility:* a sort and a shuffle of the rows of a question for each statement; see the benchmarks.
+*Utility:* a sort and a shuffle of the rows of a question for each statement, and neither where the
+ranks of prepared copies answer it (:mod:`confide.rows.cells.proved_ranks`); see the benchmarks.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from confide.errors import ContractError, UnsupportedError
+from confide.rows.cells.build import own_table
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
+from confide.rows.copies.copies import Copies, UseCopies
+from confide.rows.copies.manifest import Standing, copies_in
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql, standing_alone
 from confide.rows.engines.spark.spark_layout import spark_layout
@@ -27,7 +32,7 @@ from confide.rows.engines.spark.spark_session import SparkRows, new_session
 from confide.rows.engines.spark.written_ids import identity_of
 from confide.rows.relational.person_sums import PersonSums
 from confide.rows.relational.sql import one_pass
-from confide.rows.relational.statement import Statement, guarded, vector
+from confide.rows.relational.statement import Statement, guarded, require_proved, vector
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import existing, found_files, opened_files
 from confide.tables.aggregates.shapes import Asked
@@ -52,10 +57,13 @@ class SparkEngine(AskedInSql):
         layout: Layout,
         state: SourceState,
         hash_key: bytes,
+        standing: Standing | None = None,
+        copies: Copies | None = None,
     ) -> None:
         super().__init__(dataset=dataset, layout=layout)
         self._rows = rows
         self._state, self._hash_key = state, hash_key
+        self._standing, self._copies = standing, copies
         self._last: dict[_Many, _Bound] = {}
 
     @property
@@ -90,7 +98,13 @@ class SparkEngine(AskedInSql):
         """
         exact: dict[int, Exact] = {}
         for statement, bound in self._ready(aggregates, dataset=dataset):
-            rows = guarded(self._rows.rows(bound), limits=statement.limits)
+            if self._copies is not None and statement.proved_at is not None:
+                with self._rows.skipping():
+                    rows = guarded(self._rows.rows(bound), limits=statement.limits)
+                proved = self._copies.proved[statement.table]
+                require_proved(rows, statement=statement, proved=proved)
+            else:
+                rows = guarded(self._rows.rows(bound), limits=statement.limits)
             for position, column in statement.answers:
                 exact[position] = vector(rows, column=column, cells=statement.cells)
         return ExactAggregates([exact[position] for position in range(len(aggregates))])
@@ -141,9 +155,9 @@ class SparkEngine(AskedInSql):
             ContractError: If the source lacks what they name.
         """
         statements = [each for each, _ in self._ready(aggregates, dataset=dataset)]
-        return self._told(
-            statements, asked=aggregates, dataset=dataset, begins="Reads the source by Spark."
-        )
+        standing = "the source" if self._standing is None else self._standing.value
+        begins = f"Spark reads {standing}."
+        return self._told(statements, asked=aggregates, dataset=dataset, begins=begins)
 
     def close(self) -> None:
         """Forget the views; the driver stays for the next engine of this process."""
@@ -157,7 +171,12 @@ class SparkEngine(AskedInSql):
             raise UnsupportedError("Spark reads no contacts and no models in rounds.", hint=_FILES)
         if asked not in self._last:  # the gate checks and aggregates the same
             compiled = one_pass(
-                asked, dataset=dataset, layout=self._layout, streams=False, stores=False
+                asked,
+                dataset=dataset,
+                layout=self._layout,
+                streams=False,
+                stores=False,
+                ranked=self._copies,
             )
             bound = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
             self._last = {asked: bound}
@@ -173,6 +192,7 @@ def open_spark(
     threads: int | None = None,
     memory_limit: str | None = None,
     withdrawn: Sequence[str] = (),
+    copying: UseCopies | None = None,
 ) -> SparkEngine:
     """Open a declared folder of Parquet files in Spark; reads names and types, no rows.
 
@@ -184,6 +204,7 @@ def open_spark(
         threads: Threads of this machine where no cluster is named; all by default.
         memory_limit: Of the driver, such as "4GB".
         withdrawn: Keyed hashes of persons who withdrew consent: refused where there are any.
+        copying: Prepared copies to use, which a driver on this machine reads; a cluster does not.
 
     Raises:
         ContractError: If Spark is absent, or the source is missing or cannot be opened.
@@ -199,4 +220,30 @@ def open_spark(
     session = new_session(threads=threads, memory_limit=memory_limit)
     rows = SparkRows(session, parameters=coefficients(hash_key))
     layout = spark_layout(found, dataset=dataset, on=rows)
-    return SparkEngine(rows, dataset=dataset, layout=layout, state=state, hash_key=hash_key)
+    standing: Standing | None = None
+    copies: Copies | None = None
+    if copying is not None and rows.on_this_machine():
+        standing, copies = copies_in(
+            copying.folder, dataset=dataset, state=state, hash_key=hash_key, withdrawn=withdrawn
+        )
+    return SparkEngine(
+        rows,
+        dataset=dataset,
+        layout=layout,
+        state=state,
+        hash_key=hash_key,
+        standing=standing,
+        copies=copies and _in_views(copies, on=rows),
+    )
+
+
+def _in_views(copies: Copies, *, on: SparkRows) -> Copies:
+    """Let queries read the ranks that were proved, and the rows of the patients left out there."""
+    names: dict[Path, str] = {}
+    for table in copies.proved:
+        copy = copies.tables[table]
+        for path in (copy.ranks, copy.partial):
+            if path is not None:
+                names[path] = f"confide_copy_{len(names)}"
+                on.read(names[path], files=(path,))
+    return replace(copies, relation=lambda path: own_table(names[path]))

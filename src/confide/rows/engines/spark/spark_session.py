@@ -44,6 +44,7 @@ _SPILLED: list[SpillFolder] = []
 _PATIENCE = 10.0
 """Seconds in which a query that was cancelled ends."""
 
+PUSHED = "spark.sql.parquet.filterPushdown"
 SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # what overflows raises
     "spark.sql.session.timeZone": "UTC",  # the date of a timestamp with a time zone
@@ -54,7 +55,7 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.parquet.mergeSchema": "false",
-    "spark.sql.parquet.filterPushdown": "false",  # statistics pass over NaN
+    PUSHED: "false",  # statistics pass over NaN
     "spark.sql.parquet.aggregatePushdown": "false",
     "spark.sql.parquet.binaryAsString": "false",
     "spark.sql.parquet.int96TimestampConversion": "false",
@@ -179,6 +180,24 @@ class SparkRows:
                 hint="Write them again; timestamps in microseconds.",
             )
         return columns
+
+    @contextlib.contextmanager
+    def skipping(self) -> Iterator[None]:
+        """Let queries skip what a file says that it lacks: of copies, which hold integers."""
+        with without_messages():
+            self._spark.conf.set(PUSHED, "true")
+        try:
+            yield
+        finally:
+            with without_messages():
+                self._spark.conf.set(PUSHED, "false")
+
+    def on_this_machine(self) -> bool:
+        """Return whether what reads files is a process of this account and no cluster."""
+        with without_messages():
+            master = str(self._spark.sparkContext.master)
+            return master == "local" or master.startswith("local[")
+        return False
 
     def close(self) -> None:
         """Forget the views of this session; the driver stays for the next one."""
