@@ -14,7 +14,9 @@ from confide.rows.engines.spark.spark_session import new_session, what_is_lackin
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 
-QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+ELSEWHERE = "-Duser.timezone=Pacific/Kiritimati -Duser.language=tr -Duser.country=TR"
+"""A machine 14 hours before UTC, where the small letter of I is no i: no answer depends on it."""
+QUICK = {"JAVA_TOOL_OPTIONS": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ELSEWHERE}"}
 """A driver that starts quickly, and is slow with many rows."""
 SPARK = Source(kind=SourceKind.SPARK, path=".")
 
@@ -39,17 +41,22 @@ def stored(frames, folder=None) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def opened(frames, *, of, threads=2, folder=None):
-    """Open tables in Spark."""
+def opened_quickly(source, **given):
+    """Open a source in a driver for few rows."""
     os.environ.update(QUICK)
-    engine = open_spark(
+    return open_spark(source, memory_limit="1GB", **given)
+
+
+@contextlib.contextmanager
+def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
+    """Open tables in Spark."""
+    engine = opened_quickly(
         SPARK,
         base=stored(frames, folder),
         dataset=of,
         hash_key=KEY,
         threads=threads,
-        memory_limit="1GB",
+        withdrawn=withdrawn,
     )
     with engine:
         yield engine

@@ -97,10 +97,18 @@ class Session:
         self.rows(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True))
 
     def lend(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Let queries read columns of numbers as a table, which must be taken back."""
+        """Let queries read columns as a table, which must be taken back.
+
+        Whole numbers beyond 64 bits are decimals of 38 digits.
+        """
         import pyarrow as pa
 
-        self._connection.register(name, pa.table(dict(columns)))
+        wide = pa.decimal128(38, 0)
+        lent = {
+            key: pa.array(values, wide) if _beyond_64_bits(values) else values
+            for key, values in columns.items()
+        }
+        self._connection.register(name, pa.table(lent))
 
     def take_back(self, name: str) -> None:
         """End what :meth:`lend` began."""
@@ -124,6 +132,11 @@ class Session:
 
 def _table(name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def _beyond_64_bits(values: Any) -> bool:
+    objects = len(values) > 0 and getattr(values, "dtype", None) == "O"
+    return objects and isinstance(values[0], int)
 
 
 def _nothing(_: str) -> None:

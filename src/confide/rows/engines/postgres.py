@@ -19,16 +19,14 @@ from confide.errors import ContractError, EngineError
 from confide.rows.cells.identity import identities_of, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
-from confide.rows.cells.session import Parameter, Session
+from confide.rows.cells.session import Parameter
 from confide.rows.cells.stream import Summed
-from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
-from confide.rows.engines.hardening import hardening
+from confide.rows.engines.beside import Beside
 from confide.rows.engines.postgres_catalogue import database_layout
 from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
 from confide.rows.engines.same_dataset import without_more_values
-from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
 from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums, stored_sums
@@ -58,8 +56,8 @@ class PostgresEngine(AskedInSql):
         super().__init__(dataset=dataset, layout=layout)
         self._session = session
         self._catalogue = catalogue
-        self._parameters, self._close = dict(parameters), close
-        self._duckdb: Session | None = None
+        self._close, self._beside = close, Beside(parameters)
+        close.callback(self._beside.close)
 
     @property
     def state(self) -> SourceState:
@@ -113,8 +111,8 @@ class PostgresEngine(AskedInSql):
                 asked=len(aggregates),
                 dataset=dataset,
                 copies=None,
-                on=self._beside(),
-                read=self._session,
+                on=self._beside.session(),
+                read=self._session.arrays,
             )
 
     def check_records(self, records: Records, *, dataset: Dataset) -> None:
@@ -141,7 +139,7 @@ class PostgresEngine(AskedInSql):
     ) -> tuple[tuple[int, int] | None, ...]:
         """Return the same of each of many ids, or of each as it is where ids are texts."""
         ids = Ids.TEXT if as_texts else self._layout.ids
-        return identities_of(person_ids, ids=ids, on=self._beside())
+        return identities_of(person_ids, ids=ids, on=self._beside.session())
 
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
@@ -209,22 +207,6 @@ class PostgresEngine(AskedInSql):
         with dropping_server_messages():
             now = self._catalogue()
         return now == self._layout
-
-    def _beside(self) -> Session:
-        """Return a session of an empty DuckDB in this process, which is closed with the engine."""
-        if self._duckdb is not None:
-            return self._duckdb
-        import duckdb
-
-        spill = SpillFolder()
-        self._close.callback(spill.close)
-        connection = duckdb.connect(":memory:")
-        self._close.callback(connection.close)
-        settings = hardening((), temporary=spill.path, threads=1, memory_limit=None)
-        for setting in settings:
-            connection.execute(setting.sql("duckdb"))
-        self._duckdb = Session(connection, dialect=ConfideDuckDB, parameters=self._parameters)
-        return self._duckdb
 
 
 def open_postgres(

@@ -46,6 +46,7 @@ def spark_layout(
     *,
     dataset: Dataset,
     on: SparkRows,
+    withdrawn: bool,
 ) -> Layout:
     """Return where the declared tables lie, each as a view; reads footers and no row.
 
@@ -53,6 +54,7 @@ def spark_layout(
         found: The files of each declared table, by its name.
         dataset: Public facts.
         on: The session that reads them.
+        withdrawn: Whether anybody withdrew consent.
     """
     tables: dict[str, Located] = {}
     missing: dict[str, str] = {}
@@ -67,7 +69,9 @@ def spark_layout(
             tables[table.name] = _located(table, files, name=f"confide_source_{number}", on=on)
         except ContractError as error:
             missing[table.name] = f"Table {table.name!r}: {error}"
-    return Layout(tables=tables, ids=ids_of(dataset, tables=tables), missing=missing)
+    return Layout(
+        tables=tables, ids=ids_of(dataset, tables=tables), missing=missing, withdrawn=withdrawn
+    )
 
 
 def _located(table: Table, files: tuple[Path, ...], *, name: str, on: SparkRows) -> Located:

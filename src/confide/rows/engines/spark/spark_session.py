@@ -89,6 +89,7 @@ class SparkRows:
     def __init__(self, spark: Any, *, parameters: Mapping[str, int | bytes]) -> None:
         self._spark = spark
         self._views: dict[str, str] = {}
+        self._lent: list[str] = []
         self._lend_keys(parameters)
 
     def sound(self) -> bool:
@@ -160,6 +161,14 @@ class SparkRows:
         columns = [column.to_pylist() for column in self.table(bound).columns]
         return list(zip(*columns, strict=True))
 
+    def arrays(self, bound: Any) -> Mapping[str, Any]:
+        """Return the columns of a bound query; raises as :meth:`table`.
+
+        Whole numbers are of 64 bits, or Python's where one is larger.
+        """
+        table = self.table(bound)
+        return {name: _array(table[name]) for name in table.column_names}
+
     def read(self, name: str, files: Sequence[Path]) -> list[tuple[str, str]]:
         """Let queries read Parquet files under a name; return their columns and types.
 
@@ -180,10 +189,21 @@ class SparkRows:
             )
         return columns
 
+    def lend(self, name: str, *, texts: Sequence[str], column: str) -> None:
+        """Let queries read texts as a table of one column; raises as :meth:`table`."""
+        import pyarrow as pa
+
+        with without_messages() as failed:
+            rows = self._spark.createDataFrame(pa.table({column: pa.array(texts, pa.string())}))
+            rows.createOrReplaceTempView(name)
+        self._lent.append(name)
+        if failed:
+            raise EngineError(failed[0])
+
     def close(self) -> None:
         """Forget the views of this session; the driver stays for the next one."""
         with without_messages():
-            for name in (*self._views, KEYS):
+            for name in (*self._views, *self._lent, KEYS):
                 self._spark.catalog.dropTempView(name)
         self._views.clear()
 
@@ -350,6 +370,21 @@ def _signals_kept() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _array(column: Any) -> Any:
+    """Return a column: whole numbers of 64 bits, larger ones and texts as objects."""
+    import numpy as np
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        return column.to_numpy()
+    values = column.to_pylist()
+    if not pa.types.is_decimal(column.type):
+        return np.array(values, dtype=object)
+    whole = [int(value) for value in values]
+    small = all(-(2**63) <= value < 2**63 for value in whole)
+    return np.array(whole, dtype=np.int64 if small else object)
 
 
 @contextlib.contextmanager
