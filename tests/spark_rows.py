@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from confide.rows.engines.spark.spark_driver import what_is_lacking
 from confide.rows.engines.spark.spark_engine import open_spark
-from confide.rows.engines.spark.spark_session import new_session, what_is_lacking
+from confide.rows.engines.spark.spark_session import new_session
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 

@@ -4,9 +4,10 @@
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
@@ -141,6 +142,17 @@ def _beyond_64_bits(values: Any) -> bool:
 
 def _nothing(_: str) -> None:
     """Nothing is to be done before a query."""
+
+
+def array_of(values: Sequence[Any]) -> Any:
+    """Return a column: whole numbers of 64 bits, larger ones and texts as objects."""
+    if not values:
+        return np.empty(0, dtype=np.int64)
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    whole = [int(value) for value in values]
+    small = min(whole) >= -(2**63) and max(whole) < 2**63
+    return np.array(whole, dtype=np.int64 if small else object)
 
 
 @contextlib.contextmanager

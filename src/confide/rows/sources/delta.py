@@ -159,7 +159,10 @@ def _in_order(rows: Iterable[_Action], *, table: str) -> list[tuple[str, _Action
 
     try:
         found = [
-            (kind, dict(row[kind])) for row in rows for kind in _ACTIONS if row.get(kind) is not None
+            (kind, dict(row[kind]))
+            for row in rows
+            for kind in _ACTIONS
+            if row.get(kind) is not None
         ]
     except (ValueError, TypeError, AttributeError, pa.ArrowException):
         raise _refused(table, "has a log that cannot be read", hint=_AS_PARQUET) from None

@@ -55,7 +55,9 @@ def town(*, texts, seed=4):
     def ids(numbers):
         if not texts:
             return pa.array([None if draw.random() < 0.03 else int(i) for i in numbers], pa.int64())
-        return pa.array(pick([f"e\u0301 {i}" for i in numbers], 0) or [_id(i, draw) for i in numbers])
+        return pa.array(
+            pick([f"e\u0301 {i}" for i in numbers], 0) or [_id(i, draw) for i in numbers]
+        )
 
     who, often = np.arange(PERSONS), draw.integers(0, PERSONS, VISITS)
     numbers = [float(i) for i in range(5)]
@@ -105,9 +107,7 @@ def every_question(folder, frames):
             site.plan({"id": "asked", "kind": kind, **every.STUDIES[kind]}, epsilon="1")
             for kind in KINDS
         ]
-    asked = (
-        part for plan in plans for each in plan.measurements for part in parts(each.aggregate)
-    )
+    asked = (part for plan in plans for each in plan.measurements for part in parts(each.aggregate))
     return plans[0].dataset, tuple(dict.fromkeys(asked))
 
 
@@ -132,7 +132,10 @@ JOB = Records(
 def rows_of(columns):
     """Return the rows of columns in an order of their own: whole numbers and texts."""
     kept = [
-        [each if isinstance(each, str) else int(each) for each in np.asarray(columns[name]).tolist()]
+        [
+            each if isinstance(each, str) else int(each)
+            for each in np.asarray(columns[name]).tolist()
+        ]
         for name in sorted(columns)
     ]
     return sorted(zip(*kept, strict=True))

@@ -178,6 +178,8 @@ class SparkEngine(AskedInSql):
         self._require_same(dataset)
         asked = tuple(aggregates)
         if asked not in self._last:  # the gate checks and aggregates the same
+            self._last = {}
+            self._rows.forget()
             compiled = self._compiled(asked, dataset=dataset)
             statements = tuple((each, self._rows.bind(each.query)) for each in compiled)
             queries = self._alone(asked, dataset=dataset)
