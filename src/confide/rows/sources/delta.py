@@ -32,7 +32,8 @@ _READERS = (1, 2, 3)
 _KNOWN = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "vacuumProtocolCheck"})
 """Features of readers that are known; the first two are refused where they are used."""
 _ACTIONS = ("protocol", "metaData", "remove", "add")
-"""Kinds of actions that say what a table is; within a commit what is removed goes first."""
+"""Kinds of actions that say what a table is; within a commit, or a checkpoint, what is removed goes
+first: a file that gets a deletion vector is removed without it, and added with it."""
 _AS_PARQUET = "Write the table as Parquet files, and declare their folder."
 _Action: TypeAlias = Mapping[str, Any]
 
@@ -79,7 +80,7 @@ def delta_files(folder: Path) -> tuple[Path, ...]:
     """
     protocol: _Action = {}
     about: _Action = {}
-    live: dict[tuple[str, str], _Action] = {}
+    live: dict[str, _Action] = {}
     for kind, action in _actions(folder):
         match kind:
             case "protocol":
@@ -87,9 +88,9 @@ def delta_files(folder: Path) -> tuple[Path, ...]:
             case "metaData":
                 about = action
             case "remove":
-                live.pop(_key(action), None)
+                live.pop(str(action.get("path")), None)
             case _:
-                live[_key(action)] = action
+                live[str(action.get("path"))] = action
     _require_readable(protocol, about=about, table=folder.name)
     if any(action.get("deletionVector") for action in live.values()):
         raise _refused(
@@ -97,7 +98,7 @@ def delta_files(folder: Path) -> tuple[Path, ...]:
             "has deletion vectors: rows that stand in its files and are deleted",
             hint="Run REORG TABLE … APPLY (PURGE), or write the table as Parquet files.",
         )
-    return tuple(sorted(_file(path, folder=folder) for path, _ in live))
+    return tuple(sorted(_file(path, folder=folder) for path in live))
 
 
 def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
@@ -112,8 +113,8 @@ def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
             f"lacks version {missing[0] if missing else 0} in its log",
             hint=f"Copy the whole folder {LOG}, or write the table as Parquet files.",
         )
-    for part in checkpoints.get(start, ()):
-        yield from _in_order(_rows(part), table=folder.name)
+    held = (row for part in checkpoints.get(start, ()) for row in _rows(part))
+    yield from _in_order(held, table=folder.name)
     for number in range(start + 1, last + 1):
         yield from _in_order(_lines(commits[number]), table=folder.name)
 
@@ -167,13 +168,6 @@ def _in_order(rows: Iterable[_Action], *, table: str) -> list[tuple[str, _Action
     except (ValueError, TypeError, AttributeError, pa.ArrowException):
         raise _refused(table, "has a log that cannot be read", hint=_AS_PARQUET) from None
     return sorted(found, key=lambda each: _ACTIONS.index(each[0]))
-
-
-def _key(action: _Action) -> tuple[str, str]:
-    """Return what names a file of a version: its path, and its deletion vector if it has one."""
-    deleted = action.get("deletionVector") or {}
-    named = [deleted.get(part) for part in ("storageType", "pathOrInlineDv", "offset")]
-    return str(action.get("path")), json.dumps(named)
 
 
 def _file(written: str, *, folder: Path) -> Path:

@@ -1,6 +1,8 @@
 """What every kind of statistic asks has in Spark the integers of DuckDB: odd cells, any settings."""
 
+import contextlib
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import confide
+import source_kinds
 from confide.files.kinds import KINDS
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.relational.compiler import Alone
@@ -20,8 +23,10 @@ from confide.tables.filter import IsIn
 from confide.tables.records import Records
 from confide.tables.relation import Relation
 from confide.tables.source import Source, SourceKind
+from postgres_tables import in_postgres
 from rows_world import DATE_TEXTS, ENDS, KEY, NUMBERS, TEXTS
-from spark_rows import needs_spark, opened
+from source_kinds import Stored, prepared, without_nul
+from spark_rows import needs_spark, opened, stored
 
 every = pytest.importorskip("every_kind", reason="pandas is not installed")
 pytestmark = needs_spark()
@@ -53,11 +58,9 @@ def town(*, texts, seed=4):
         ]
 
     def ids(numbers):
-        if not texts:
-            return pa.array([None if draw.random() < 0.03 else int(i) for i in numbers], pa.int64())
-        return pa.array(
-            pick([f"e\u0301 {i}" for i in numbers], 0) or [_id(i, draw) for i in numbers]
-        )
+        if texts:
+            return pa.array([_id(int(number), draw) for number in numbers])
+        return pa.array([None if draw.random() < 0.03 else int(i) for i in numbers], pa.int64())
 
     who, often = np.arange(PERSONS), draw.integers(0, PERSONS, VISITS)
     numbers = [float(i) for i in range(5)]
@@ -141,39 +144,100 @@ def rows_of(columns):
     return sorted(zip(*kept, strict=True))
 
 
-def compare(asked, *, of, frames, listed=()):
-    """Ask both engines, and return what both say."""
-    with (
-        open_engine(
-            FRAMES, base=Path(), dataset=of, hash_key=KEY, frames=frames, withdrawn=listed
-        ) as ours,
-        opened(frames, of=of, withdrawn=listed) as theirs,
-    ):
-        theirs.check(asked, dataset=of)
-        theirs.check_records(JOB, dataset=of)
+def people_gone(frames, *, of):
+    """Return the keyed hashes of some persons, who withdrew consent."""
+    texts = pa.types.is_string(frames["people"]["pid"].type)
+    written = [str(each) for each in frames["people"]["pid"].to_pylist()[3:9]]
+    with open_engine(FRAMES, base=Path(), dataset=of, hash_key=KEY, frames=frames) as engine:
+        return tuple(f"{a:016x}{b:016x}" for a, b in engine.identities(written, as_texts=texts))
+
+
+def compare(asked, *, of, frames, folder, listed=(), postgres=False):
+    """Ask every engine, and return what all of them say."""
+    files = Stored(source=Source(kind=SourceKind.PARQUET, path="."), base=stored(frames, folder))
+    given = {"of": of, "hash_key": KEY, "withdrawn": listed}
+    places = [Stored(source=FRAMES, base=folder, frames=frames), prepared(files, **given)]
+    if postgres:
+        places.append(Stored(source=in_postgres(frames), base=folder))
+    alone = [each for each in asked if isinstance(compiler_of(each), Alone)]
+    counted = tuple(each for each in asked if each not in alone or each in CONTACTS_OF)
+    with contextlib.ExitStack() as stack:
+        engines = [stack.enter_context(source_kinds.opened(each, **given)) for each in places]
+        engines.append(stack.enter_context(opened(frames, of=of, withdrawn=listed, folder=folder)))
         found = []
-        alone = [each for each in asked if isinstance(compiler_of(each), Alone)]
-        counted = tuple(each for each in asked if each not in alone or each in CONTACTS_OF)
-        for engine in (ours, theirs):
+        for engine in engines:
+            engine.check(asked, dataset=of)
+            engine.check_records(JOB, dataset=of)
             whole = engine.aggregate(counted, dataset=of).reveal_to_gate()
             rows = engine.records(JOB, dataset=of).reveal_to_job()
-            found.append((whole, {name: each.tolist() for name, each in rows.items()}))
-        for place, (one, other) in enumerate(zip(found[0][0], found[1][0], strict=True)):
-            assert one == other, counted[place]
-        assert found[0][1] == found[1][1]
-        for each in alone:
-            query = compiler_of(each).query
-            one = ours._session.arrays(query(each, of, ours._layout))
-            other = theirs._arrays(query(each, of, theirs._layout))
-            assert rows_of(one) == rows_of(other), each
-            assert rows_of(one)
-    assert len(found[0][1]["patient"]) > PERSONS
-    return found[0][0]
+            others = [rows_of(columns(engine, each, of=of)) for each in alone]
+            found.append((whole, {name: each.tolist() for name, each in rows.items()}, others))
+    first, *rest = found
+    for number, other in enumerate(rest):
+        for place, (mine, theirs) in enumerate(zip(first[0], other[0], strict=True)):
+            assert mine == theirs, (number, counted[place])
+        assert first[1:] == other[1:], number
+    assert len(first[1]["patient"]) > PERSONS
+    assert all(first[2])
+    return first[0]
+
+
+def columns(engine, each, *, of):
+    """Return the rows of an aggregate that has its own, as the engine answers them."""
+    query = compiler_of(each).query(each, of, engine._layout)
+    return engine._arrays(query) if hasattr(engine, "_arrays") else engine._session.arrays(query)
 
 
 def test_what_every_kind_of_statistic_asks_has_the_integers_of_duckdb(tmp_path):
     frames = town(texts=True)
     of, asked = every_question(tmp_path, frames)
     assert len(asked) > 50
-    found = compare(asked, of=of, frames=frames)
+    found = compare(asked, of=of, frames=frames, folder=tmp_path)
     assert sum(any(each) if isinstance(each, tuple) else bool(each) for each in found) > 40
+
+
+def test_contacts_models_and_jobs_leave_out_who_withdrew_consent(tmp_path):
+    frames = town(texts=False)
+    of, asked = every_question(tmp_path, frames)
+    one = next(each for each in asked if isinstance(compiler_of(each), Alone))
+    some = (*CONTACTS_OF, one, asked[0])
+    with open_engine(FRAMES, base=Path(), dataset=of, hash_key=KEY, frames=frames) as engine:
+        whole = engine.aggregate((*CONTACTS_OF, asked[0]), dataset=of).reveal_to_gate()
+    listed = people_gone(frames, of=of)
+    found = compare(some, of=of, frames=frames, folder=tmp_path, listed=listed)
+    assert all(mine != theirs for mine, theirs in zip(found, whole, strict=True))
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("gone", [False, True])
+def test_every_engine_gives_the_integers_of_every_other(texts, gone, tmp_path):
+    frames = {name: without_nul(rows) for name, rows in town(texts=texts, seed=5).items()}
+    of, asked = every_question(tmp_path, frames)
+    listed = people_gone(frames, of=of) if gone else ()
+    compare(
+        (*asked, *CONTACTS_OF), of=of, frames=frames, folder=tmp_path, listed=listed, postgres=True
+    )
+
+
+def test_what_each_person_adds_is_what_duckdb_says(tmp_path):
+    frames = town(texts=True)
+    of, asked = every_question(tmp_path, frames)
+    some = tuple(each for each in asked if not isinstance(compiler_of(each), Alone))[:8:2]
+    big = replace(of, patients=("a cap",))
+    found = []
+    with (
+        open_engine(FRAMES, base=Path(), dataset=of, hash_key=KEY, frames=frames) as ours,
+        opened(frames, of=of) as theirs,
+    ):
+        theirs.check(some, dataset=big)  # binds what reads each person's own, too
+        for engine in (ours, theirs):
+            whole = engine.aggregate(some, dataset=of).reveal_to_gate()
+            with engine.person_sums(some, dataset=of) as sums:
+                who = [tuple(each) for each in sums.identities().tolist()]
+                nobody = np.empty(0, dtype=np.int64)
+                assert sums.sums(without=nobody).reveal_to_gate() == whole
+                first = np.array([who.index(min(who))])
+                found.append((sorted(who), sums.sums(without=first).reveal_to_gate(), whole))
+    assert found[0] == found[1]
+    assert found[0][1] != found[0][2]

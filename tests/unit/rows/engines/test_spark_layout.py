@@ -69,6 +69,7 @@ def test_what_spark_reads_otherwise_is_refused_from_types_alone(tmp_path, column
     ("column", "kind"),
     [
         ("kind: text", "string"),
+        ("kind: text", "string collate UNICODE_CI"),
         ("categories: ['0', '1']", "double"),
         ("kind: number, lower: 0, upper: 9", "decimal(18,2)"),
         ("kind: number, lower: 0, upper: 9, missing: [0.5]", "double"),

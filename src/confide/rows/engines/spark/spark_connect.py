@@ -30,8 +30,7 @@ def connected(url: str) -> Any:
         if importlib.util.find_spec(library) is None:
             raise MissingExtraError(library, extra="spark-connect")
     session = None
-    with without_messages() as failed, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of pandas 3, which is not used
+    with without_messages() as failed:
         from pyspark.sql.connect.session import SparkSession
 
         session = SparkSession.builder.remote(url).create()
@@ -51,10 +50,15 @@ def is_remote(session: Any) -> bool:
 
 @contextlib.contextmanager
 def without_messages() -> Iterator[list[str]]:
-    """Collect the class of a failure; its message and its chain may print cells."""
+    """Collect the class of a failure; its message and its chain may print cells.
+
+    What PySpark warns of is not said: of libraries that are not used, of settings that are made.
+    """
     failed: list[str] = []
     try:
-        yield failed
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield failed
     except ConfideError:
         raise
     except Exception as error:  # noqa: BLE001 — whatever a driver raises may print a cell

@@ -38,6 +38,7 @@ _TYPES: Mapping[str, str] = {
 }
 """Types of Spark, by the names that the shared code has for them; others are not read."""
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
+_COLLATED = " collate "
 _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -89,6 +90,7 @@ def _located(table: Table, files: tuple[Path, ...], *, name: str, on: SparkRows)
 
 
 def _found(name: str, kind: str, *, scan: Scan) -> Found:
+    kind = kind.partition(_COLLATED)[0]  # which is taken off each cell
     decimal = _DECIMAL.fullmatch(kind)
     own = f"DECIMAL({decimal[1]},{decimal[2]})" if decimal else _TYPES.get(kind, kind)
     type_name = scan.types.get(name, own)

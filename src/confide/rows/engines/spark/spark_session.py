@@ -236,7 +236,7 @@ def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
         memory_limit: Of the driver, such as "4GB"; Spark's default otherwise.
 
     Raises:
-        : If PySpark is absent.
+        MissingExtraError: If PySpark is absent.
         ContractError: If Java is, or the driver cannot be started.
     """
     for name in _LOGGERS:
