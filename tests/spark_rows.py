@@ -19,7 +19,16 @@ ELSEWHERE = "-Duser.timezone=Pacific/Kiritimati -Duser.language=tr -Duser.countr
 """A machine 14 hours before UTC, where the small letter of I is no i: no answer depends on it."""
 QUICK = {"JAVA_TOOL_OPTIONS": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ELSEWHERE}"}
 """A driver that starts quickly, and is slow with many rows."""
+MEMORY = "3GB"
+"""The whole menu, of one session, spends its time on garbage in a heap of 1 GB."""
 SPARK = Source(kind=SourceKind.SPARK, path=".")
+
+
+WARNED = (
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+)
+"""What PySpark warns of: a library that no answer is made with, and settings that we mean."""
 
 
 def needs_spark():
@@ -28,10 +37,10 @@ def needs_spark():
     return pytest.mark.skipif(bool(lacking), reason=f"{lacking or 'nothing'} is not installed")
 
 
-def started_quickly(**given):
+def started_quickly():
     """Return a session of a driver for few rows."""
     os.environ.update(QUICK)
-    return new_session(**given)
+    return new_session(threads=2, memory_limit=MEMORY)
 
 
 def stored(frames, folder=None) -> Path:
@@ -45,7 +54,7 @@ def stored(frames, folder=None) -> Path:
 def opened_quickly(source, **given):
     """Open a source in a driver for few rows."""
     os.environ.update(QUICK)
-    return open_spark(source, memory_limit="1GB", **given)
+    return open_spark(source, memory_limit=MEMORY, **given)
 
 
 @contextlib.contextmanager
@@ -73,7 +82,7 @@ def in_types(table: pa.Table, **types: pa.DataType) -> pa.Table:
 
 def answered(given: pa.Table, text: str) -> pa.Table:
     """Return what Spark answers to a query over one table, which it reads from a file."""
-    spark = started_quickly(threads=2, memory_limit="1GB")
+    spark = started_quickly()
     folder = stored({"given": given})
     spark.read.parquet(str(folder / "given.parquet")).createOrReplaceTempView("given")
     return spark.sql(text).toArrow()

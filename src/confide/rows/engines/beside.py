@@ -12,7 +12,7 @@ from confide.rows.engines.hardening import hardening
 from confide.rows.engines.spill import SpillFolder
 
 
-class Beside:
+class DuckDBBeside:
     """A session of DuckDB in this process, which is opened when it is first needed.
 
     Args:

@@ -23,7 +23,7 @@ from confide.rows.cells.session import Parameter
 from confide.rows.cells.stream import Summed
 from confide.rows.engine import ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
-from confide.rows.engines.beside import Beside
+from confide.rows.engines.beside import DuckDBBeside
 from confide.rows.engines.postgres_catalogue import database_layout
 from confide.rows.engines.postgres_session import DatabaseSession, connect, dropping_server_messages
 from confide.rows.engines.same_dataset import without_more_values
@@ -56,7 +56,7 @@ class PostgresEngine(AskedInSql):
         super().__init__(dataset=dataset, layout=layout)
         self._session = session
         self._catalogue = catalogue
-        self._close, self._beside = close, Beside(parameters)
+        self._close, self._beside = close, DuckDBBeside(parameters)
         close.callback(self._beside.close)
 
     @property

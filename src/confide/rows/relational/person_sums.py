@@ -55,7 +55,7 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.schema import Dataset
 
-Read: TypeAlias = Callable[[exp.Query], Mapping[str, Any]]
+_Read: TypeAlias = Callable[[exp.Query], Mapping[str, Any]]
 """Gives the columns of a query, by name."""
 PEOPLE, LEFT_OUT, HANDED = "people", "left_out", "handed over"
 
@@ -71,7 +71,7 @@ class PersonSums:
         dataset: Dataset,
         copies: Copies | None,
         on: Session,
-        read: Read | None = None,
+        read: _Read | None = None,
     ) -> None:
         self._dataset, self._copies, self._session = dataset, copies, on
         self._read = read
@@ -303,7 +303,7 @@ def stored_sums(
     dataset: Dataset,
     copies: Copies | None,
     on: Session,
-    read: Read | None = None,
+    read: _Read | None = None,
 ) -> PersonSums:
     """Read the rows of some statements, bound them and add them up by person and cell.
 

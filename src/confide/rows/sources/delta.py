@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from confide.errors import ContractError
 from confide.regular_file import read_text, require_regular
 
-LOG = "_delta_log"
+DELTA_LOG = "_delta_log"
 _COMMIT = re.compile(r"([0-9]{20})\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10}))?\.parquet")
 _READERS = (1, 2, 3)
@@ -40,7 +40,7 @@ _Action: TypeAlias = Mapping[str, Any]
 
 def is_delta(folder: Path) -> bool:
     """Return whether a folder is a Delta table."""
-    return (folder / LOG).is_dir()
+    return (folder / DELTA_LOG).is_dir()
 
 
 def latest_versions(
@@ -56,7 +56,7 @@ def latest_versions(
         ContractError: As :func:`delta_files`.
     """
     if is_delta(folder):
-        places = ((folder / LOG,),)
+        places = ((folder / DELTA_LOG,),)
     found = []
     for files in places:
         folders = dict.fromkeys(file.parent for file in files)
@@ -103,7 +103,7 @@ def delta_files(folder: Path) -> tuple[Path, ...]:
 
 def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
     """Yield what the log says of the latest version, in the order in which it holds."""
-    commits, checkpoints = _parts_of_log(folder / LOG)
+    commits, checkpoints = _parts_of_log(folder / DELTA_LOG)
     start = max(checkpoints, default=-1)
     last = max(commits, default=start)
     missing = [number for number in range(start + 1, last + 1) if number not in commits]
@@ -111,7 +111,7 @@ def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
         raise _refused(
             folder.name,
             f"lacks version {missing[0] if missing else 0} in its log",
-            hint=f"Copy the whole folder {LOG}, or write the table as Parquet files.",
+            hint=f"Copy the whole folder {DELTA_LOG}, or write the table as Parquet files.",
         )
     held = (row for part in checkpoints.get(start, ()) for row in _rows(part))
     yield from _in_order(held, table=folder.name)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from confide.rows.cells.build import HUGEINT, cast, named, own, own_table, select
-from confide.rows.engines.beside import Beside
+from confide.rows.engines.beside import DuckDBBeside
 
 
 def test_a_sum_of_one_patient_beyond_64_bits_is_lent_as_it_is():
-    beside = Beside({})
+    beside = DuckDBBeside({})
     session = beside.session()
     assert beside.session() is session
     sums = [2**63, -(2**100), 5, 10**38 - 1]

@@ -23,8 +23,9 @@ from confide.tables.relation import Relation
 from confide.tables.source import Source, SourceKind
 from flower_deployment import free_port
 from rows_world import DB, KEY, ask, col, dataset, menu, random_database
-from spark_rows import QUICK, needs_spark, opened
+from spark_rows import QUICK, WARNED, needs_spark, opened
 
+pytestmark = list(WARNED)
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 FRAMES = Source(kind=SourceKind.FRAMES)
 JOB = Records(

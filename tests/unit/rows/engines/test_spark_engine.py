@@ -32,7 +32,7 @@ class TestSpark(EngineContract):
 
     def test_a_collation_that_files_name_changes_no_answer(self, tmp_path):
         of, database = dataset(), random_database(1, text_ids=True)
-        spark = started_quickly(threads=2, memory_limit="1GB")
+        spark = started_quickly()
         for name, rows in database.frames.items():
             given = spark.read.parquet(str(stored({name: rows}) / f"{name}.parquet"))
             blind = [

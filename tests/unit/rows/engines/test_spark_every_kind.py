@@ -26,10 +26,10 @@ from confide.tables.source import Source, SourceKind
 from postgres_tables import in_postgres
 from rows_world import DATE_TEXTS, ENDS, KEY, NUMBERS, TEXTS
 from source_kinds import Stored, prepared, without_nul
-from spark_rows import needs_spark, opened, stored
+from spark_rows import WARNED, needs_spark, opened, stored
 
 every = pytest.importorskip("every_kind", reason="pandas is not installed")
-pytestmark = needs_spark()
+pytestmark = [needs_spark(), *WARNED]
 FRAMES = Source(kind=SourceKind.FRAMES)
 PERSONS, VISITS, CONTACTS = 60, 300, 400
 ODD_NUMBERS = [*NUMBERS, 0.0, 1.0, 2.0, 17.5, 99.0, 400.0]

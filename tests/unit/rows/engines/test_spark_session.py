@@ -14,7 +14,7 @@ from spark_rows import needs_spark, started_quickly
 
 @needs_spark()
 def test_what_is_interrupted_is_cancelled_in_the_cluster():
-    spark = started_quickly(threads=2, memory_limit="1GB")
+    spark = started_quickly()
     rows = session.SparkRows(spark, parameters={"k1": 1})
     endless = spark.sql("SELECT COUNT(*) FROM RANGE(10000000) a CROSS JOIN RANGE(10000000) b")
     tracker = spark.sparkContext.statusTracker()

@@ -11,7 +11,7 @@ from confide.errors import ContractError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
 from confide.rows.engines.duckdb import open_engine
-from confide.rows.sources.delta import LOG, delta_files, latest_versions
+from confide.rows.sources.delta import DELTA_LOG, delta_files, latest_versions
 from confide.rows.sources.prepare import state_of
 from confide.tables.aggregates.aggregate import Aggregate
 from confide.tables.aggregates.value import Ones
@@ -62,9 +62,9 @@ def with_features(*features, **settings):
 
 
 def commit(folder, version, *actions):
-    (folder / LOG).mkdir(parents=True, exist_ok=True)
+    (folder / DELTA_LOG).mkdir(parents=True, exist_ok=True)
     text = "\n".join(json.dumps(each) for each in ({"commitInfo": {}}, *actions))
-    (folder / LOG / f"{version:020d}.json").write_text(text)
+    (folder / DELTA_LOG / f"{version:020d}.json").write_text(text)
 
 
 def rows(folder, name, **wards):
@@ -131,7 +131,7 @@ def test_a_checkpoint_stands_for_the_commits_before_it(tmp_path, parts):
     visits = table(tmp_path)
     actions = [PROTOCOL, ABOUT, remove("0.parquet"), add("1%20%C3%A9.parquet"), add("2.parquet")]
     kinds = ("protocol", "metaData", "remove", "add")
-    log = visits / LOG
+    log = visits / DELTA_LOG
     for part in range(parts):
         some = [{kind: each.get(kind) for kind in kinds} for each in actions[part::parts]]
         middle = f".{part + 1:010d}.{parts:010d}" if parts > 1 else ""
@@ -212,7 +212,7 @@ def test_rows_that_were_deleted_by_a_vector_and_purged_are_no_rows(tmp_path):
 
 def test_a_delta_log_that_lacks_a_commit_or_cannot_be_read_is_refused(tmp_path):
     visits = table(tmp_path)
-    log = visits / LOG
+    log = visits / DELTA_LOG
     shutil.copy(log / f"{2:020d}.json", log / f"{4:020d}.json")
     with pytest.raises(ContractError, match="lacks version 3"):
         delta_files(visits)

@@ -6,7 +6,6 @@ A failure is its class alone.
 
 import contextlib
 import importlib.util
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,15 +49,10 @@ def is_remote(session: Any) -> bool:
 
 @contextlib.contextmanager
 def without_messages() -> Iterator[list[str]]:
-    """Collect the class of a failure; its message and its chain may print cells.
-
-    What PySpark warns of is not said: of libraries that are not used, of settings that are made.
-    """
+    """Collect the class of a failure; its message and its chain may print cells."""
     failed: list[str] = []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield failed
+        yield failed
     except ConfideError:
         raise
     except Exception as error:  # noqa: BLE001 — whatever a driver raises may print a cell

@@ -27,7 +27,7 @@ from confide.rows.cells.layout import Ids, Layout
 from confide.rows.cells.stream import Summed
 from confide.rows.engine import Exact, ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
-from confide.rows.engines.beside import Beside
+from confide.rows.engines.beside import DuckDBBeside
 from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
@@ -69,7 +69,7 @@ class SparkEngine(AskedInSql):
         super().__init__(dataset=dataset, layout=layout)
         self._rows = rows
         self._state = state
-        self._beside = Beside(identity_parameters(hash_key, of=dataset.unit.entity))
+        self._beside = DuckDBBeside(identity_parameters(hash_key, of=dataset.unit.entity))
         self._last: dict[_Many, _Bound] = {}
 
     @property
