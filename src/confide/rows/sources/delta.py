@@ -55,7 +55,7 @@ def latest_versions(
     Raises:
         ContractError: As :func:`delta_files`.
     """
-    if is_delta(folder):
+    if not places and is_delta(folder):
         places = ((folder / DELTA_LOG,),)
     found = []
     for files in places:

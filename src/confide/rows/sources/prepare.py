@@ -26,6 +26,9 @@ from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
 from confide.tables.source_files import DELIMITED, EXPORTED, PARQUET, table_files, with_logs
 
+_OF_PARQUET = (SourceKind.PARQUET, SourceKind.SPARK, SourceKind.MEDS, SourceKind.OMOP)
+"""Kinds whose tables may be Delta tables."""
+
 
 def prepared(
     source: Source, *, base: Path, dataset: Dataset, frames: Mapping[str, object] | None
@@ -111,7 +114,8 @@ def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
             places = ((root,),) if _is_of(root, table=table, kind=source.kind) else ()
         else:
             places = table_files(root, table.source, kind=source.kind)
-            places = latest_versions(places, folder=root / table.source)
+            if source.kind in _OF_PARQUET:
+                places = latest_versions(places, folder=root / table.source)
         found[table.name] = tuple(
             tuple(inside(part, root=root, table=table) for part in parts) for parts in places
         )

@@ -113,6 +113,12 @@ def test_a_delta_table_is_the_files_of_its_latest_version(tmp_path):
     assert later != state
 
 
+def test_a_log_beside_files_of_another_kind_says_nothing_of_them(tmp_path):
+    visits = table(tmp_path)
+    (visits / "0.csv").write_text("pid,ward\n1,a\n2,b\n3,b\n")
+    assert counted(tmp_path, "csv")[0] == (1, 2)
+
+
 @needs_spark()
 def test_spark_reads_the_latest_version_of_a_delta_table(tmp_path):
     table(tmp_path)
