@@ -112,7 +112,7 @@ class SparkRows:
 
         def answer() -> None:
             with without_messages() as why:
-                self._spark.addTag(tag)  # of what this thread asks
+                self._begin(tag)
                 found.append(bound.toArrow())
             failed.extend(why)
 
@@ -123,12 +123,25 @@ class SparkRows:
             worker.join()
         except BaseException:
             with without_messages():
-                self._spark.interruptTag(tag)
+                self._cancel(tag)
             worker.join(_PATIENCE)
             raise
         if failed:
             raise EngineError(failed[0])
         return found[0]
+
+    def _begin(self, tag: str) -> None:
+        """Give what this thread asks a name to be cancelled by."""
+        if is_remote(self._spark):
+            self._spark.addTag(tag)
+        else:  # where tags cancel nothing of what is fetched as Arrow
+            self._spark.sparkContext.setJobGroup(tag, "confide", interruptOnCancel=True)
+
+    def _cancel(self, tag: str) -> None:
+        if is_remote(self._spark):
+            self._spark.interruptTag(tag)
+        else:
+            self._spark.sparkContext.cancelJobGroup(tag)
 
     def rows(self, bound: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a bound query; raises as :meth:`table`."""
