@@ -9,14 +9,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from confide.rows.engines.spark.spark_driver import what_is_lacking
 from confide.rows.engines.spark.spark_engine import open_spark
-from confide.rows.engines.spark.spark_session import new_session, what_is_lacking
+from confide.rows.engines.spark.spark_session import new_session
 from confide.tables.source import Source, SourceKind
 from rows_world import KEY
 
-QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+ELSEWHERE = "-Duser.timezone=Pacific/Kiritimati -Duser.language=tr -Duser.country=TR"
+"""A machine 14 hours before UTC, where the small letter of I is no i: no answer depends on it."""
+QUICK = {"JAVA_TOOL_OPTIONS": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ELSEWHERE}"}
 """A driver that starts quickly, and is slow with many rows."""
+MEMORY = "6GB"
+"""At most: a driver keeps some 40 MB of each statement with hundreds of bins, of the menu 66."""
 SPARK = Source(kind=SourceKind.SPARK, path=".")
+
+
+WARNED = (
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+)
+"""What PySpark warns of: a library that no answer is made with, and settings that we mean."""
 
 
 def needs_spark():
@@ -25,10 +37,10 @@ def needs_spark():
     return pytest.mark.skipif(bool(lacking), reason=f"{lacking or 'nothing'} is not installed")
 
 
-def started_quickly(**given):
+def started_quickly():
     """Return a session of a driver for few rows."""
     os.environ.update(QUICK)
-    return new_session(**given)
+    return new_session(threads=2, memory_limit=MEMORY)
 
 
 def stored(frames, folder=None) -> Path:
@@ -39,17 +51,22 @@ def stored(frames, folder=None) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def opened(frames, *, of, threads=2, folder=None):
-    """Open tables in Spark."""
+def opened_quickly(source, **given):
+    """Open a source in a driver for few rows."""
     os.environ.update(QUICK)
-    engine = open_spark(
+    return open_spark(source, memory_limit=MEMORY, **given)
+
+
+@contextlib.contextmanager
+def opened(frames, *, of, threads=2, withdrawn=(), folder=None):
+    """Open tables in Spark."""
+    engine = opened_quickly(
         SPARK,
         base=stored(frames, folder),
         dataset=of,
         hash_key=KEY,
         threads=threads,
-        memory_limit="1GB",
+        withdrawn=withdrawn,
     )
     with engine:
         yield engine
@@ -65,7 +82,7 @@ def in_types(table: pa.Table, **types: pa.DataType) -> pa.Table:
 
 def answered(given: pa.Table, text: str) -> pa.Table:
     """Return what Spark answers to a query over one table, which it reads from a file."""
-    spark = started_quickly(threads=2, memory_limit="1GB")
+    spark = started_quickly()
     folder = stored({"given": given})
     spark.read.parquet(str(folder / "given.parquet")).createOrReplaceTempView("given")
     return spark.sql(text).toArrow()

@@ -34,7 +34,7 @@ ELSEWHERE = {
     ("rows/engines/duckdb.py", "connect"),
     ("jobs/linkage/scoring.py", "connect"),
     ("budget/stores/postgres_session.py", "connect"),
-    ("rows/engines/postgres.py", "connect"),
+    ("rows/engines/beside.py", "connect"),
     ("rows/engines/postgres_session.py", "connect"),
     # the null device, to take a closed or broken stream's place; __init__ exports confide.open
     ("cli/streams.py", "open"),

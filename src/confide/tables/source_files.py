@@ -4,7 +4,8 @@ By names alone: nothing is opened.  Where a table stands in a workbook is declar
 that looks for its header lets cells of patients decide what is read.
 
 One finder for everybody who asks: the engine opens these files and no other, a release is committed
-to the state in which it opened them, and none of them is public.
+to the state in which it opened them, and none of them is public.  Of a Delta table the engine opens
+those of the latest version alone.
 """
 
 import re

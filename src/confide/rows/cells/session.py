@@ -4,9 +4,10 @@
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
@@ -97,10 +98,18 @@ class Session:
         self.rows(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True))
 
     def lend(self, name: str, columns: Mapping[str, Any]) -> None:
-        """Let queries read columns of numbers as a table, which must be taken back."""
+        """Let queries read columns as a table, which must be taken back.
+
+        Whole numbers beyond 64 bits are decimals of 38 digits.
+        """
         import pyarrow as pa
 
-        self._connection.register(name, pa.table(dict(columns)))
+        wide = pa.decimal128(38, 0)
+        lent = {
+            key: pa.array(values, wide) if _beyond_64_bits(values) else values
+            for key, values in columns.items()
+        }
+        self._connection.register(name, pa.table(lent))
 
     def take_back(self, name: str) -> None:
         """End what :meth:`lend` began."""
@@ -126,8 +135,24 @@ def _table(name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
+def _beyond_64_bits(values: Any) -> bool:
+    objects = len(values) > 0 and getattr(values, "dtype", None) == "O"
+    return objects and isinstance(values[0], int)
+
+
 def _nothing(_: str) -> None:
     """Nothing is to be done before a query."""
+
+
+def array_of(values: Sequence[Any]) -> Any:
+    """Return a column: whole numbers of 64 bits, larger ones and texts as objects."""
+    if not values:
+        return np.empty(0, dtype=np.int64)
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    whole = [int(value) for value in values]
+    small = min(whole) >= -(2**63) and max(whole) < 2**63
+    return np.array(whole, dtype=np.int64 if small else object)
 
 
 @contextlib.contextmanager

@@ -21,21 +21,19 @@ from sqlglot import exp
 from confide.errors import ContractError, EngineError
 from confide.rows.cells.identity import identities_of
 from confide.rows.cells.layout import Ids, Layout
-from confide.rows.cells.session import Parameter, Session
+from confide.rows.cells.session import Parameter
 from confide.rows.cells.stream import Summed
 from confide.rows.copies.choice import streams
 from confide.rows.copies.clustered import ClusteredTable
 from confide.rows.copies.copies import UseCopies
 from confide.rows.copies.in_database import copies_in_database
 from confide.rows.copies.manifest import Standing
-from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engine import ExactAggregates
 from confide.rows.engines.asked_in_sql import AskedInSql
-from confide.rows.engines.hardening import hardening
+from confide.rows.engines.beside import DuckDBBeside
 from confide.rows.engines.postgres_opened import OpenDatabase, connected_database
 from confide.rows.engines.postgres_session import dropping_server_messages
 from confide.rows.engines.same_dataset import without_more_values
-from confide.rows.engines.spill import SpillFolder
 from confide.rows.records import RecordRows
 from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
 from confide.rows.relational.person_sums import PersonSums, stored_sums
@@ -63,10 +61,10 @@ class PostgresEngine(AskedInSql):
         super().__init__(dataset=dataset, layout=opened.layout)
         self._session = opened.session
         self._catalogue = opened.catalogue
-        self._parameters, self._close = dict(opened.parameters), close
+        self._close, self._beside = close, DuckDBBeside(opened.parameters)
+        close.callback(self._beside.close)
         self._copies, self._says_copies = copies, says_copies
         self._standing, self._clustered = self._copies_now()
-        self._duckdb: Session | None = None
 
     @property
     def state(self) -> SourceState:
@@ -126,8 +124,8 @@ class PostgresEngine(AskedInSql):
                 asked=len(aggregates),
                 dataset=dataset,
                 copies=None,
-                on=self._beside(),
-                read=self._session,
+                on=self._beside.session(),
+                read=self._session.arrays,
             )
 
     def check_records(self, records: Records, *, dataset: Dataset) -> None:
@@ -154,7 +152,7 @@ class PostgresEngine(AskedInSql):
     ) -> tuple[tuple[int, int] | None, ...]:
         """Return the same of each of many ids, or of each as it is where ids are texts."""
         ids = Ids.TEXT if as_texts else self._layout.ids
-        return identities_of(person_ids, ids=ids, on=self._beside())
+        return identities_of(person_ids, ids=ids, on=self._beside.session())
 
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
@@ -247,22 +245,6 @@ class PostgresEngine(AskedInSql):
         with dropping_server_messages():
             now = self._catalogue()
         return now == self._layout
-
-    def _beside(self) -> Session:
-        """Return a session of an empty DuckDB in this process, which is closed with the engine."""
-        if self._duckdb is not None:
-            return self._duckdb
-        import duckdb
-
-        spill = SpillFolder()
-        self._close.callback(spill.close)
-        connection = duckdb.connect(":memory:")
-        self._close.callback(connection.close)
-        settings = hardening((), temporary=spill.path, threads=1, memory_limit=None)
-        for setting in settings:
-            connection.execute(setting.sql("duckdb"))
-        self._duckdb = Session(connection, dialect=ConfideDuckDB, parameters=self._parameters)
-        return self._duckdb
 
 
 def open_postgres(

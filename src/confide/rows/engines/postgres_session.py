@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlglot import exp
 
 from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
 from confide.regular_file import writing
 from confide.rows.cells.identity import WITHDRAWN
 from confide.rows.cells.operations import written
-from confide.rows.cells.session import Parameter, Session
+from confide.rows.cells.session import Parameter, Session, array_of
 from confide.rows.dialects.postgres import PARAMETERS, ConfidePostgres
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class DatabaseSession(Session):
         if failed:
             raise EngineError(failed[0])
         columns = zip(*rows, strict=True) if rows else [()] * len(names)
-        return {name: _array(values) for name, values in zip(names, columns, strict=True)}
+        return {name: array_of(values) for name, values in zip(names, columns, strict=True)}
 
     def bind(self, sql: str, parameters: Mapping[str, Parameter]) -> bool:
         """Return whether names and types of a statement fit the database; reads no row.
@@ -276,17 +275,6 @@ def _type_of(value: Parameter) -> str:
     if isinstance(value, bytes):
         return "bytea"
     return "int8" if isinstance(value, int) else "text"
-
-
-def _array(values: Sequence[Any]) -> Any:
-    """Return a column: whole numbers of 64 bits, larger ones and texts as objects."""
-    if not values:
-        return np.empty(0, dtype=np.int64)
-    if isinstance(values[0], str):
-        return np.array(values, dtype=object)
-    whole = [int(value) for value in values]
-    small = min(whole) >= -(2**63) and max(whole) < 2**63
-    return np.array(whole, dtype=np.int64 if small else object)
 
 
 @contextlib.contextmanager

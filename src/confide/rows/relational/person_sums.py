@@ -12,8 +12,8 @@ left out is left out of every sum.
 """
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any, NoReturn, Self, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, Self, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ from confide.tables.bound_contributions import (
 )
 from confide.tables.schema import Dataset
 
+_Read: TypeAlias = Callable[[exp.Query], Mapping[str, Any]]
+"""Gives the columns of a query, by name."""
 PEOPLE, LEFT_OUT, HANDED = "people", "left_out", "handed over"
 
 
@@ -69,7 +71,7 @@ class PersonSums:
         dataset: Dataset,
         copies: Copies | None,
         on: Session,
-        read: Session | None = None,
+        read: _Read | None = None,
     ) -> None:
         self._dataset, self._copies, self._session = dataset, copies, on
         self._read = read
@@ -129,7 +131,7 @@ class PersonSums:
         if self._read is None:
             self._session.make(_raw(number), query)
             return
-        self._session.lend(HANDED, dict(self._read.arrays(query)))
+        self._session.lend(HANDED, dict(self._read(query)))
         sums = [named(cast(own(name), HUGEINT), name) for name in _columns(statement)[1:]]
         plain = [named(cast(own(name), BIGINT), name) for name in ("cell", "n")]
         try:
@@ -301,7 +303,7 @@ def stored_sums(
     dataset: Dataset,
     copies: Copies | None,
     on: Session,
-    read: Session | None = None,
+    read: _Read | None = None,
 ) -> PersonSums:
     """Read the rows of some statements, bound them and add them up by person and cell.
 
@@ -311,8 +313,9 @@ def stored_sums(
         dataset: Public facts.
         copies: Prepared copies that they read, if there are.
         on: Where the sums are stored: DuckDB.
-        read: The engine that reads the rows, where it is another one: it hands over what each
-            person adds to each cell, and this process is trusted with it.
+        read: Gives the columns of a query, where another engine reads the rows: it hands over what
+            each person adds to each cell, and this process is trusted with it.  Nothing is sorted
+            there for several statements.
 
     Raises:
         EngineError: If reading failed, or somebody kept more than the bounds.
@@ -320,7 +323,7 @@ def stored_sums(
     stored, statements = False, compiled.statements
     sums = PersonSums(statements, asked=asked, dataset=dataset, copies=copies, on=on, read=read)
     try:
-        with compiled.sorted(read or on):
+        with compiled.sorted(on):
             sums.store()
         stored = True
     finally:

@@ -15,6 +15,7 @@ from confide.errors import ContractError
 from confide.regular_file import require_regular
 from confide.rows.cells.layout import source_names
 from confide.rows.sources.delimited import csv_scan
+from confide.rows.sources.delta import latest_versions
 from confide.rows.sources.exported.scan import exported_scan
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.frames import from_frames
@@ -24,6 +25,9 @@ from confide.rows.sources.parquet import parquet_scan
 from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source, SourceKind
 from confide.tables.source_files import DELIMITED, EXPORTED, PARQUET, table_files, with_logs
+
+_OF_PARQUET = (SourceKind.PARQUET, SourceKind.SPARK, SourceKind.MEDS, SourceKind.OMOP)
+"""Kinds whose tables may be Delta tables."""
 
 
 def prepared(
@@ -100,7 +104,8 @@ def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
     """Return where each declared table lies in a folder, or is one file; resolved once, here.
 
     Raises:
-        ContractError: If a table lies outside the source.
+        ContractError: If a table lies outside the source, or is a Delta table that is more than its
+            files.
     """
     found: dict[str, tuple[tuple[Path, ...], ...]] = {}
     for table in dataset.tables:
@@ -109,6 +114,8 @@ def found_files(source: Source, *, root: Path, dataset: Dataset) -> Found:
             places = ((root,),) if _is_of(root, table=table, kind=source.kind) else ()
         else:
             places = table_files(root, table.source, kind=source.kind)
+            if source.kind in _OF_PARQUET:
+                places = latest_versions(places, folder=root / table.source)
         found[table.name] = tuple(
             tuple(inside(part, root=root, table=table) for part in parts) for parts in places
         )

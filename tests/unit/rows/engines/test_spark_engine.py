@@ -6,8 +6,9 @@ import pytest
 from contracts.engine_contract import EngineContract, exact
 from reference_engine import Reference
 from rows_world import KEY, dataset, menu, random_database
-from spark_rows import needs_spark, opened
+from spark_rows import needs_spark, opened, started_quickly, stored
 
+functions = pytest.importorskip("pyspark.sql.functions")
 pytestmark = needs_spark()
 
 
@@ -28,6 +29,25 @@ class TestSpark(EngineContract):
     @pytest.mark.parametrize("seed", [2, 3])
     def test_agrees_with_the_algebra_on_the_whole_menu(self, seed):
         self._agrees(seed=seed, text_ids=seed % 2 == 0, asked=menu())
+
+    def test_a_collation_that_files_name_changes_no_answer(self, tmp_path):
+        of, database = dataset(), random_database(1, text_ids=True)
+        spark = started_quickly()
+        for name, rows in database.frames.items():
+            given = spark.read.parquet(str(stored({name: rows}) / f"{name}.parquet"))
+            blind = [
+                functions.collate(given[each.name], "UTF8_LCASE").alias(each.name)
+                if each.dataType.simpleString() == "string"
+                else given[each.name]
+                for each in given.schema.fields
+            ]
+            given.select(*blind).write.parquet(str(tmp_path / name))
+        asked = (menu()[0], menu()[-1])
+        with opened({}, of=of, folder=tmp_path) as engine:
+            kinds = dict(engine._rows.read("again", [*(tmp_path / "events").glob("*.parquet")]))
+            assert kinds["pid"] == kinds["code"] == "string collate UTF8_LCASE"
+            got = exact(engine, asked, of)
+        assert got == Reference(of, database.rows, KEY).aggregate(asked)
 
     def _agrees(self, *, seed, text_ids, asked):
         of, database = dataset(), random_database(seed, text_ids=text_ids)

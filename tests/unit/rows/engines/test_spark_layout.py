@@ -4,13 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from confide.errors import UnsupportedError
 from confide.files.dataset import declare
 from confide.files.yaml_text import parse_yaml
-from confide.rows.engines.spark.spark_engine import SparkEngine
 from confide.rows.engines.spark.spark_layout import spark_layout
-from confide.rows.sources.fingerprint import SourceState
-from rows_world import KEY, ask, dataset
 
 DATASET = """\
 dataset: {{id: d, lineage: d, snapshot: "1"}}
@@ -43,6 +39,7 @@ def problem(folder, column, **types):
         {"v": (((folder / "v.parquet"),),)},
         dataset=declared.dataset,
         on=Types(**types),
+        withdrawn=False,
     )
     return layout.problem(declared.dataset.tables[0], dataset=declared.dataset)
 
@@ -69,6 +66,7 @@ def test_what_spark_reads_otherwise_is_refused_from_types_alone(tmp_path, column
     ("column", "kind"),
     [
         ("kind: text", "string"),
+        ("kind: text", "string collate UNICODE_CI"),
         ("categories: ['0', '1']", "double"),
         ("kind: number, lower: 0, upper: 9", "decimal(18,2)"),
         ("kind: number, lower: 0, upper: 9, missing: [0.5]", "double"),
@@ -78,14 +76,3 @@ def test_what_spark_reads_otherwise_is_refused_from_types_alone(tmp_path, column
 )
 def test_what_spark_reads_alike_is_read(tmp_path, column, kind):
     assert not problem(tmp_path, column, pid="bigint", x=kind)
-
-
-def test_budgets_of_patients_and_sums_by_person_are_refused_before_a_charge():
-    of = dataset()
-    engine = SparkEngine(None, dataset=of, layout=None, state=SourceState(), hash_key=KEY)
-    with pytest.raises(UnsupportedError, match="no sums by person"):
-        engine.person_sums((ask(),), dataset=of)
-    capped = dataset()
-    object.__setattr__(capped, "patients", ("a cap",))
-    with pytest.raises(UnsupportedError, match="no budgets of patients"):
-        engine.check((ask(),), dataset=capped)

@@ -7,7 +7,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from confide.rows.engines.spark import spark_session as session
+from confide.rows.engines.spark import spark_driver as driver
 from pages import DOCS, blocks
 from real_command import place_of
 from spark_rows import QUICK, needs_spark, stored
@@ -23,11 +23,12 @@ from confide.cli import app
 from confide.errors import ReleaseFailedError
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.engines.spark import spark_engine as engine
+from confide.rows.engines.spark import spark_driver as driver
 from confide.rows.engines.spark import spark_session as session
 
 logs = sys.argv[1]
-session.DRIVER = {**session.DRIVER, "spark.eventLog.enabled": "true", "spark.eventLog.dir": logs}
-session.DRIVER["spark.eventLog.compress"] = "false"
+driver.DRIVER = {**driver.DRIVER, "spark.eventLog.enabled": "true", "spark.eventLog.dir": logs}
+driver.DRIVER["spark.eventLog.compress"] = "false"
 given, plans = [], []
 keys = engine.coefficients
 engine.coefficients = lambda key: given.append(keys(key)) or given[-1]
@@ -44,7 +45,7 @@ def command(*words):
 
 for line in sys.argv[2:]:
     command(*line.split()[1:])
-folders = [each.path for each in session._SPILLED]
+folders = [each.path for each in driver._SPILLED]
 modes = [oct(stat.S_IMODE(each.stat().st_mode)) for each in folders]
 blocks = [path for each in folders for path in each.rglob("blockmgr-*/**/*") if path.is_file()]
 print("shuffled in", modes, bool(blocks))
@@ -165,5 +166,5 @@ def test_no_key_stands_in_a_plan_or_in_the_log_of_events(ran):
 
 def test_a_driver_of_ours_keeps_no_log_of_events():
     """What a task failed on would stand in it: the cell that a broken cast prints."""
-    assert session.DRIVER["spark.eventLog.enabled"] == "false"
-    assert session.DRIVER["spark.ui.enabled"] == "false"
+    assert driver.DRIVER["spark.eventLog.enabled"] == "false"
+    assert driver.DRIVER["spark.ui.enabled"] == "false"

@@ -1,8 +1,8 @@
 """Spark: the engine for Parquet tables that outgrow one machine.
 
 Rows are bounded and summed where they lie; (tag, cell, count, sums) alone reach this process, which
-draws the noise.  What needs rows of its own is refused before a charge: contacts, models in rounds,
-jobs; so is a source of which somebody withdrew consent.
+draws the noise.  Models in rounds, degrees of contacts, budgets of patients and jobs are worked out
+here, of what each person's kept rows say: the driver is trusted with those rows.
 
 Spark hands rows on in no order, so rows of a person are numbered in the keyed order instead of
 streamed, and what each person kept is counted (:mod:`confide.rows.cells.bounding`).
@@ -14,24 +14,31 @@ without random numbers, so that a task that is run again gives the same integers
 ranks of prepared copies answer it (:mod:`confide.rows.cells.proved_ranks`); see the benchmarks.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
-from confide.errors import ContractError, UnsupportedError
+from sqlglot import exp
+
+from confide.errors import ContractError
 from confide.rows.cells.build import own_table
+from confide.rows.cells.identity import WITHDRAWN, identities_of, identity_parameters
 from confide.rows.cells.keyed_order import coefficients
 from confide.rows.cells.layout import Ids, Layout
+from confide.rows.cells.stream import Summed
 from confide.rows.copies.copies import Copies, UseCopies
 from confide.rows.copies.manifest import Standing, copies_in
 from confide.rows.engine import Exact, ExactAggregates
-from confide.rows.engines.asked_in_sql import AskedInSql, standing_alone
+from confide.rows.engines.asked_in_sql import AskedInSql
+from confide.rows.engines.beside import DuckDBBeside
+from confide.rows.engines.same_dataset import without_more_values
 from confide.rows.engines.spark.spark_layout import spark_layout
 from confide.rows.engines.spark.spark_session import SparkRows, new_session
-from confide.rows.engines.spark.written_ids import identity_of
-from confide.rows.relational.person_sums import PersonSums
-from confide.rows.relational.sql import one_pass
+from confide.rows.records import RecordRows
+from confide.rows.relational.kept_rows import read_records, record_queries, require_numbers
+from confide.rows.relational.person_sums import PersonSums, stored_sums
+from confide.rows.relational.sql import OnePass, one_pass
 from confide.rows.relational.statement import Statement, guarded, require_proved, vector
 from confide.rows.sources.fingerprint import SourceState
 from confide.rows.sources.prepare import existing, found_files, opened_files
@@ -41,9 +48,14 @@ from confide.tables.schema import Dataset
 from confide.tables.source import Source
 
 _Many: TypeAlias = tuple[Asked, ...]
-_Bound: TypeAlias = tuple[tuple[Statement, Any], ...]
-"""The statements of a release, bound to names and types."""
-_FILES = "Write `kind: parquet`: DuckDB reads the same files."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    """A release, bound to names and types: its statements, and what has rows of its own."""
+
+    statements: tuple[tuple[Statement, Any], ...]
+    alone: Mapping[Asked, Any]
 
 
 class SparkEngine(AskedInSql):
@@ -62,7 +74,8 @@ class SparkEngine(AskedInSql):
     ) -> None:
         super().__init__(dataset=dataset, layout=layout)
         self._rows = rows
-        self._state, self._hash_key = state, hash_key
+        self._state = state
+        self._beside = DuckDBBeside(identity_parameters(hash_key, of=dataset.unit.entity))
         self._standing, self._copies = standing, copies
         self._last: dict[_Many, _Bound] = {}
 
@@ -83,12 +96,10 @@ class SparkEngine(AskedInSql):
                 declared.
             UnsupportedError: If Spark lacks what they need.
         """
-        if dataset.patients:
-            raise UnsupportedError(
-                "Spark has no budgets of patients: what each of them adds would be stored.",
-                hint="Leave `patients` out of the policy, or read the Parquet files in DuckDB.",
-            )
         self._ready(aggregates, dataset=dataset)
+        if dataset.patients:  # what each of them adds is read by other statements
+            for each in self._compiled(aggregates, dataset=dataset, summed=Summed.PERSONS):
+                self._rows.bind(each.query)
 
     def aggregate(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> ExactAggregates:
         """Read the rows, bound them and sum them exactly.
@@ -96,8 +107,9 @@ class SparkEngine(AskedInSql):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        exact: dict[int, Exact] = {}
-        for statement, bound in self._ready(aggregates, dataset=dataset):
+        ready = self._ready(aggregates, dataset=dataset)
+        summed: dict[int, Exact] = {}
+        for statement, bound in ready.statements:
             if self._copies is not None and statement.proved_at is not None:
                 with self._rows.skipping():
                     rows = guarded(self._rows.rows(bound), limits=statement.limits)
@@ -106,47 +118,54 @@ class SparkEngine(AskedInSql):
             else:
                 rows = guarded(self._rows.rows(bound), limits=statement.limits)
             for position, column in statement.answers:
-                exact[position] = vector(rows, column=column, cells=statement.cells)
-        return ExactAggregates([exact[position] for position in range(len(aggregates))])
+                summed[position] = vector(rows, column=column, cells=statement.cells)
+        return self._exact(
+            summed,
+            asked=aggregates,
+            dataset=dataset,
+            columns=lambda each: self._rows.arrays(ready.alone[each]),
+        )
 
-    def person_sums(
-        self,
-        aggregates: tuple[Asked, ...],  # noqa: ARG002
-        *,
-        dataset: Dataset,  # noqa: ARG002
-    ) -> PersonSums:
-        """Refuse: :meth:`check` refuses what would ask for it, before a charge.
+    def person_sums(self, aggregates: tuple[Asked, ...], *, dataset: Dataset) -> PersonSums:
+        """Read the rows, bound them and add them up by person and cell, to be closed after use.
 
-        Raises:
-            UnsupportedError: Always.
-        """
-        raise UnsupportedError("Spark keeps no sums by person.", hint="Read the files in DuckDB.")
-
-    def check_records(self, records: Records, *, dataset: Dataset) -> None:  # noqa: ARG002
-        """Refuse the rows of a job, before a charge.
+        What each person adds to each cell is handed over, and kept by a DuckDB in memory here.
 
         Raises:
-            UnsupportedError: Always.
+            EngineError: If reading failed; carries the class of the failure and no data.
         """
-        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
+        statements = self._compiled(aggregates, dataset=dataset, summed=Summed.PERSONS)
+        return stored_sums(
+            OnePass(sorting={}, statements=statements),
+            asked=len(aggregates),
+            dataset=dataset,
+            copies=None,
+            on=self._beside.session(),
+            read=self._arrays,
+        )
 
-    def records(self, records: Records, *, dataset: Dataset) -> NoReturn:  # noqa: ARG002
-        """Refuse: :meth:`check_records` does, before a charge.
+    def check_records(self, records: Records, *, dataset: Dataset) -> None:
+        """Bind the rows of a job against the schema of the source, reading none; as ``check``."""
+        self._require_same(without_more_values(dataset, ours=self._dataset))
+        require_numbers(records, engine="Spark")
+        for query in record_queries(records, dataset=dataset, layout=self._layout):
+            self._rows.bind(query)
+
+    def records(self, records: Records, *, dataset: Dataset) -> RecordRows:
+        """Read and bound the rows of a job.
 
         Raises:
-            UnsupportedError: Always.
+            EngineError: If reading failed; carries the class of the failure and no data.
         """
-        raise UnsupportedError("Spark reads no rows for a job.", hint=_FILES)
+        self._require_same(without_more_values(dataset, ours=self._dataset))
+        return read_records(records, dataset=dataset, layout=self._layout, arrays=self._arrays)
 
     def identities(
         self, person_ids: Sequence[str], *, as_texts: bool = False
     ) -> tuple[tuple[int, int] | None, ...]:
         """Return the same of each of many ids, or of each as it is where ids are texts."""
         ids = Ids.TEXT if as_texts else self._layout.ids
-        of = self._dataset.unit.entity
-        return tuple(
-            identity_of(each, ids=ids, hash_key=self._hash_key, of=of) for each in person_ids
-        )
+        return identities_of(person_ids, ids=ids, on=self._beside.session())
 
     def explain(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> tuple[str, ...]:
         """Return how the aggregates would be read; from public facts alone, reading no rows.
@@ -154,7 +173,7 @@ class SparkEngine(AskedInSql):
         Raises:
             ContractError: If the source lacks what they name.
         """
-        statements = [each for each, _ in self._ready(aggregates, dataset=dataset)]
+        statements = [each for each, _ in self._ready(aggregates, dataset=dataset).statements]
         standing = "the source" if self._standing is None else self._standing.value
         begins = f"Spark reads {standing}."
         return self._told(statements, asked=aggregates, dataset=dataset, begins=begins)
@@ -162,25 +181,39 @@ class SparkEngine(AskedInSql):
     def close(self) -> None:
         """Forget the views; the driver stays for the next engine of this process."""
         self._last = {}
+        self._beside.close()
         self._rows.close()
+
+    def _arrays(self, query: exp.Query) -> Mapping[str, Any]:
+        return self._rows.arrays(self._rows.bind(query))
 
     def _ready(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> _Bound:
         self._require_same(dataset)
         asked = tuple(aggregates)
-        if standing_alone(asked):
-            raise UnsupportedError("Spark reads no contacts and no models in rounds.", hint=_FILES)
         if asked not in self._last:  # the gate checks and aggregates the same
-            compiled = one_pass(
-                asked,
-                dataset=dataset,
-                layout=self._layout,
-                streams=False,
-                stores=False,
-                ranked=self._copies,
-            )
-            bound = tuple((each, self._rows.bind(each.query)) for each in compiled.statements)
-            self._last = {asked: bound}
+            self._last = {}
+            self._rows.forget()
+            compiled = self._compiled(asked, dataset=dataset)
+            statements = tuple((each, self._rows.bind(each.query)) for each in compiled)
+            queries = self._alone(asked, dataset=dataset)
+            alone = {each: self._rows.bind(query) for each, query in queries.items()}
+            self._last = {asked: _Bound(statements=statements, alone=alone)}
         return self._last[asked]
+
+    def _compiled(
+        self, aggregates: Sequence[Asked], *, dataset: Dataset, summed: Summed = Summed.CELLS
+    ) -> tuple[Statement, ...]:
+        """Return the statements of a release; nothing is sorted for several of them."""
+        self._require_same(dataset)
+        return one_pass(
+            aggregates,
+            dataset=dataset,
+            layout=self._layout,
+            summed=summed,
+            streams=False,
+            stores=False,
+            ranked=self._copies if summed is Summed.CELLS else None,
+        ).statements
 
 
 def open_spark(
@@ -203,23 +236,26 @@ def open_spark(
         hash_key: Secret key of the order in which a patient's rows are kept, 16 bytes or more.
         threads: Threads of this machine where no cluster is named; all by default.
         memory_limit: Of the driver, such as "4GB".
-        withdrawn: Keyed hashes of persons who withdrew consent: refused where there are any.
+        withdrawn: Keyed hashes, 32 hexadecimal digits each, of persons who withdrew consent: none
+            of their rows is read.
         copying: Prepared copies to use, which a driver on this machine reads; a cluster does not.
 
     Raises:
         ContractError: If Spark is absent, or the source is missing or cannot be opened.
-        UnsupportedError: If anybody withdrew consent.
     """
-    if withdrawn:
-        raise UnsupportedError("Spark leaves nobody out who withdrew consent.", hint=_FILES)
     if any(table.query for table in dataset.tables):
         raise ContractError("Only a table of a DuckDB file can be a query.")
     root = existing(source, base=base)
     found = found_files(source, root=root, dataset=dataset)
     state = SourceState.of(opened_files(found))
     session = new_session(threads=threads, memory_limit=memory_limit)
-    rows = SparkRows(session, parameters=coefficients(hash_key))
-    layout = spark_layout(found, dataset=dataset, on=rows)
+    keys: dict[str, int | bytes] = {**coefficients(hash_key)}
+    if withdrawn:
+        keys |= identity_parameters(hash_key, of=dataset.unit.entity)
+    rows = SparkRows(session, parameters=keys)
+    if withdrawn:
+        rows.lend(WITHDRAWN, texts=withdrawn, column="digest")
+    layout = spark_layout(found, dataset=dataset, on=rows, withdrawn=bool(withdrawn))
     standing: Standing | None = None
     copies: Copies | None = None
     if copying is not None and rows.on_this_machine():

@@ -38,6 +38,7 @@ _TYPES: Mapping[str, str] = {
 }
 """Types of Spark, by the names that the shared code has for them; others are not read."""
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
+_COLLATED = " collate "
 _PLAIN_DIGITS = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -46,6 +47,7 @@ def spark_layout(
     *,
     dataset: Dataset,
     on: SparkRows,
+    withdrawn: bool,
 ) -> Layout:
     """Return where the declared tables lie, each as a view; reads footers and no row.
 
@@ -53,6 +55,7 @@ def spark_layout(
         found: The files of each declared table, by its name.
         dataset: Public facts.
         on: The session that reads them.
+        withdrawn: Whether anybody withdrew consent.
     """
     tables: dict[str, Located] = {}
     missing: dict[str, str] = {}
@@ -67,7 +70,9 @@ def spark_layout(
             tables[table.name] = _located(table, files, name=f"confide_source_{number}", on=on)
         except ContractError as error:
             missing[table.name] = f"Table {table.name!r}: {error}"
-    return Layout(tables=tables, ids=ids_of(dataset, tables=tables), missing=missing)
+    return Layout(
+        tables=tables, ids=ids_of(dataset, tables=tables), missing=missing, withdrawn=withdrawn
+    )
 
 
 def _located(table: Table, files: tuple[Path, ...], *, name: str, on: SparkRows) -> Located:
@@ -85,6 +90,7 @@ def _located(table: Table, files: tuple[Path, ...], *, name: str, on: SparkRows)
 
 
 def _found(name: str, kind: str, *, scan: Scan) -> Found:
+    kind = kind.partition(_COLLATED)[0]  # which is taken off each cell
     decimal = _DECIMAL.fullmatch(kind)
     own = f"DECIMAL({decimal[1]},{decimal[2]})" if decimal else _TYPES.get(kind, kind)
     type_name = scan.types.get(name, own)

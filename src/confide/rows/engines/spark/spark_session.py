@@ -5,8 +5,7 @@ own, so that settings and views of others are not its own.  A question is a few 
 common table expression is a view, so that what several statements share is read and bound once.
 
 *Privacy:* messages of Spark print cells, and so do its logs: the driver's are off, and so is the
-logger of PySpark that prints them whatever the level.  What a driver on this machine shuffles and
-spills lies in a folder of this account alone.  Keys are a view of one row, and no literal
+logger of PySpark that prints them whatever the level.  Keys are a view of one row, and no literal
 of a query: a plan, which is printed and kept, holds none.  What is interrupted is cancelled.
 """
 
@@ -14,7 +13,6 @@ import contextlib
 import hashlib
 import logging
 import os
-import signal
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,24 +21,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from confide.errors import ConfideError, ContractError, EngineError, MissingExtraError
-from confide.regular_file import create_text
+from confide.errors import ContractError, EngineError
 from confide.rows.cells.operations import written
+from confide.rows.cells.session import array_of
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
-from confide.rows.engines.spill import SpillFolder
+from confide.rows.engines.spark.spark_connect import REMOTE, connected, is_remote, without_messages
+from confide.rows.engines.spark.spark_driver import MASTER, session_of_driver
 
-MASTER = "CONFIDE_SPARK_MASTER"
-"""Environment variable: where the driver finds its cluster; all cores of this machine if unset."""
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_QUIET = """\
-appender.none.type = Null
-appender.none.name = none
-rootLogger.level = off
-rootLogger.appenderRef.none.ref = none
-"""
-_JAVA = 17
-_LOCAL = "SPARK_LOCAL_DIRS"
-_SPILLED: list[SpillFolder] = []
 _PATIENCE = 10.0
 """Seconds in which a query that was cancelled ends."""
 
@@ -68,17 +56,6 @@ SESSION_SETTINGS: Mapping[str, str] = {
 """What a session of ours is set to, whatever the cluster is."""
 
 
-DRIVER: Mapping[str, str] = {
-    "spark.app.name": "confide",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.eventLog.enabled": "false",
-    "spark.sql.codegen.logging.maxLines": "0",  # what is compiled holds the values of keys
-    "spark.sql.adaptive.enabled": "true",
-}
-"""What the driver is started with."""
-
-
 class SparkRows:
     """A session with what queries may name.
 
@@ -89,7 +66,8 @@ class SparkRows:
 
     def __init__(self, spark: Any, *, parameters: Mapping[str, int | bytes]) -> None:
         self._spark = spark
-        self._views: dict[str, str] = {}
+        self._views: set[str] = set()
+        self._lent: list[str] = []
         self._lend_keys(parameters)
 
     def sound(self) -> bool:
@@ -112,11 +90,9 @@ class SparkRows:
         known: dict[str, str] = {}
         with without_messages() as failed:
             for part in [] if front is None else front.expressions:
-                text = written(part.this, dialect=ConfideSpark)
-                read = sorted({table.name for table in part.this.find_all(exp.Table)})
-                of = [f"{name} {known[name]}" for name in read if name in known]
-                known[part.alias] = hashlib.sha256("\0".join([text, *of]).encode()).hexdigest()
-                self._define(part.alias, text, of=known[part.alias])
+                text = written(_named(part.this, known), dialect=ConfideSpark)
+                known[part.alias] = self._view(text)
+            query = _named(query, known)
             bound = self._spark.sql(written(query, dialect=ConfideSpark))
             bound.schema  # noqa: B018 — binds
         if failed:
@@ -132,13 +108,13 @@ class SparkRows:
         Raises:
             EngineError: If it failed.
         """
-        context, group = self._spark.sparkContext, uuid.uuid4().hex
+        tag = f"confide-{uuid.uuid4().hex}"
         found: list[Any] = []
         failed: list[str] = []
 
         def answer() -> None:
             with without_messages() as why:
-                context.setJobGroup(group, "confide", interruptOnCancel=True)
+                self._begin(tag)
                 found.append(bound.toArrow())
             failed.extend(why)
 
@@ -149,17 +125,43 @@ class SparkRows:
             worker.join()
         except BaseException:
             with without_messages():
-                context.cancelJobGroup(group)
+                self._cancel(tag)
             worker.join(_PATIENCE)
             raise
         if failed:
             raise EngineError(failed[0])
         return found[0]
 
+    def _begin(self, tag: str) -> None:
+        """Give what this thread asks a name to be cancelled by."""
+        if is_remote(self._spark):
+            self._spark.addTag(tag)
+        else:  # where tags cancel nothing of what is fetched as Arrow
+            self._spark.sparkContext.setJobGroup(tag, "confide", interruptOnCancel=True)
+
+    def _cancel(self, tag: str) -> None:
+        if is_remote(self._spark):
+            self._spark.interruptTag(tag)
+        else:
+            self._spark.sparkContext.cancelJobGroup(tag)
+
     def rows(self, bound: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a bound query; raises as :meth:`table`."""
         columns = [column.to_pylist() for column in self.table(bound).columns]
         return list(zip(*columns, strict=True))
+
+    def arrays(self, bound: Any) -> Mapping[str, Any]:
+        """Return the columns of a bound query; raises as :meth:`table`.
+
+        Whole numbers are of 64 bits, or Python's where one is larger.
+        """
+        import pyarrow as pa
+
+        table = self.table(bound)
+        return {
+            name: each.to_numpy() if pa.types.is_integer(each.type) else array_of(each.to_pylist())
+            for name, each in zip(table.column_names, table.columns, strict=True)
+        }
 
     def read(self, name: str, files: Sequence[Path]) -> list[tuple[str, str]]:
         """Let queries read Parquet files under a name; return their columns and types.
@@ -199,22 +201,45 @@ class SparkRows:
             return master == "local" or master.startswith("local[")
         return False
 
-    def close(self) -> None:
-        """Forget the views of this session; the driver stays for the next one."""
+    def lend(self, name: str, *, texts: Sequence[str], column: str) -> None:
+        """Let queries read texts as a table of one column; raises as :meth:`table`."""
+        import pyarrow as pa
+
+        with without_messages() as failed:
+            rows = self._spark.createDataFrame(pa.table({column: pa.array(texts, pa.string())}))
+            rows.createOrReplaceTempView(name)
+        self._lent.append(name)
+        if failed:
+            raise EngineError(failed[0])
+
+    def forget(self) -> None:
+        """Drop the views of queries: what was bound before is not asked again."""
         with without_messages():
-            for name in (*self._views, KEYS):
+            for name in self._views:
                 self._spark.catalog.dropTempView(name)
         self._views.clear()
 
-    def _define(self, name: str, text: str, *, of: str) -> None:
-        """Make a view, unless it stands for the same text over the same views (``of``) already.
+    def close(self) -> None:
+        """Forget all views of this session; the driver stays for the next one."""
+        self.forget()
+        with without_messages():
+            for name in (*self._lent, KEYS):
+                self._spark.catalog.dropTempView(name)
+        if is_remote(self._spark):
+            with without_messages():
+                self._spark.stop()
 
-        A view keeps what it was made of: one of the same text reads the views of before, though
-        these were made anew.
+    def _view(self, text: str) -> str:
+        """Return the name of the view of a text, which is made if there is none.
+
+        Its name is that of what it says, so no other view ever has it: a session of Spark Connect
+        looks views up when a query is run, one of a driver when it is bound.
         """
-        if self._views.get(name) != of:
+        name = f"confide_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        if name not in self._views:
             self._spark.sql(text).createOrReplaceTempView(name)
-            self._views[name] = of
+            self._views.add(name)
+        return name
 
     def _lend_keys(self, parameters: Mapping[str, int | bytes]) -> None:
         from pyspark.sql.types import BinaryType, LongType, StructField, StructType
@@ -235,7 +260,9 @@ class SparkRows:
 
 
 def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
-    """Return a new session of the driver of this process, which is started if there is none.
+    """Return a new session: of a server of Spark Connect, if the environment names one.
+
+    It is otherwise one of the driver of this process, which is started if there is none.
 
     Args:
         threads: Of this machine, where there is no cluster; all by default.
@@ -245,15 +272,13 @@ def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
         MissingExtraError: If PySpark is absent.
         ContractError: If Java is, or the driver cannot be started.
     """
-    require_spark()
-    from pyspark.sql import SparkSession as Builder
-
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
-    spark = Builder.getActiveSession()
-    if spark is None:
-        spark = _driver(threads=threads, memory_limit=memory_limit)
-    session = spark.newSession()
+    url = os.environ.get(MASTER, "")
+    if url.startswith(REMOTE):
+        session = connected(url)
+    else:
+        session = session_of_driver(threads=threads, memory_limit=memory_limit)
     with without_messages() as failed:
         for name, value in SESSION_SETTINGS.items():
             session.conf.set(name, value)
@@ -264,120 +289,12 @@ def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
     return session
 
 
-def require_spark() -> None:
-    """Refuse where Spark cannot be run.
-
-    Raises:
-        MissingExtraError: If PySpark is absent.
-        ContractError: If Java is.
-    """
-    lacking = what_is_lacking()
-    if lacking == "PySpark":
-        raise MissingExtraError("pyspark", extra="spark")
-    if lacking:
-        raise ContractError(
-            f"A Spark source needs {lacking}.",
-            hint=f"Install Java {_JAVA} or later; on Debian it is openjdk-{_JAVA}-jre-headless.",
-        )
-
-
-def what_is_lacking() -> str:
-    """Return what Spark needs and is absent; "" if nothing is."""
-    import importlib.util
-    import shutil
-
-    if importlib.util.find_spec("pyspark") is None:
-        return "PySpark"
-    home = os.environ.get("JAVA_HOME", "")
-    found = shutil.which("java") or (home and shutil.which("java", path=f"{home}/bin"))
-    return "" if found else "Java"
-
-
-def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
-    from pyspark.sql import SparkSession as Builder
-
-    spilled = _spill_folder()
-    quiet = _quiet_logs(spilled)
-    java = (
-        f"-Dlog4j2.configurationFile={quiet.as_uri()} -Dlog4j.configurationFile={quiet.as_uri()} "
-        "-Dlog4j2.StatusLogger.level=OFF"
-    )
-    settings = {**DRIVER, "spark.driver.extraJavaOptions": java}
-    master = os.environ.get(MASTER, "") or f"local[{threads or '*'}]"
-    builder = Builder.builder.master(master)
-    local = master.startswith("local")
-    if local:
-        settings |= {
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.local.dir": str(spilled),
-            "spark.sql.shuffle.partitions": str(max(2, threads or os.cpu_count() or 2)),
-        }
-    if memory_limit:
-        settings["spark.driver.memory"] = memory_limit.strip().lower().removesuffix("b")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = None
-    with without_messages() as failed, _signals_kept(), _no_other_folder(local=local):
-        spark = builder.getOrCreate()
-    if failed or spark is None:
-        raise ContractError(
-            f"Spark cannot be started ({''.join(failed)}).",
-            hint=f"Check Java, and {MASTER} if a cluster is named there.",
-        )
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
-
-
-def _spill_folder() -> Path:
-    """Return where the driver shuffles rows and spills them, for the rest of the process.
-
-    Spark's own folders may be read by every account of the machine, and a killed process leaves
-    them behind.
-    """
-    parent = Path(os.environ.get(_LOCAL, "").partition(",")[0])
-    _SPILLED.append(SpillFolder(parent if parent.is_absolute() and parent.is_dir() else None))
-    return _SPILLED[-1].path
-
-
-@contextlib.contextmanager
-def _no_other_folder(*, local: bool) -> Iterator[None]:
-    """Start a driver of this machine that is told of no other folder by the environment."""
-    before = os.environ.pop(_LOCAL, None) if local else None
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[_LOCAL] = before
-
-
-def _quiet_logs(folder: Path) -> Path:
-    """Return a configuration of the driver's logs: there are none."""
-    path = folder / "log4j2.properties"
-    create_text(path, _QUIET)
-    return path
-
-
-@contextlib.contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Keep what the process does when it is interrupted: the driver would end every job."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def without_messages() -> Iterator[list[str]]:
-    """Collect the class of a failure; its message and its chain may print cells."""
-    failed: list[str] = []
-    try:
-        yield failed
-    except ConfideError:
-        raise
-    except Exception as error:  # noqa: BLE001 — whatever a driver raises may print a cell
-        failed.append(type(error).__name__)
+def _named(query: exp.Query, views: Mapping[str, str]) -> exp.Query:
+    """Return a query that reads the views of common table expressions."""
+    query = query.copy()
+    for table in query.find_all(exp.Table):
+        if table.name in views:
+            alias = table.alias or table.name
+            table.set("this", exp.to_identifier(views[table.name], quoted=True))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    return query

@@ -1,0 +1,59 @@
+"""Spark Connect: a session on a driver elsewhere, over gRPC; no Java is needed here.
+
+*Privacy:* what the server logs and keeps is its operator's affair, as with a cluster: it sees rows.
+A failure is its class alone.
+"""
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+from confide.errors import ConfideError, ContractError, MissingExtraError
+
+REMOTE = "sc://"
+_CLIENT = ("pyspark", "grpc", "grpc_status", "pandas", "zstandard")
+
+
+def connected(url: str) -> Any:
+    """Return a new session of a server of Spark Connect.
+
+    Args:
+        url: Such as ``sc://host:15002/;use_ssl=true;token=…``; it is not repeated.
+
+    Raises:
+        MissingExtraError: If what speaks to servers is absent.
+        ContractError: If the server does not answer.
+    """
+    for library in _CLIENT:
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtraError(library, extra="spark-connect")
+    session = None
+    with without_messages() as failed:
+        from pyspark.sql.connect.session import SparkSession
+
+        session = SparkSession.builder.remote(url).create()
+        session.version  # noqa: B018 — asks the server
+    if failed or session is None:
+        raise ContractError(
+            f"The server of Spark Connect cannot be used ({''.join(failed)}).",
+            hint="Check the URL, and that the server is of PySpark 4 or later.",
+        )
+    return session
+
+
+def is_remote(session: Any) -> bool:
+    """Return whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+@contextlib.contextmanager
+def without_messages() -> Iterator[list[str]]:
+    """Collect the class of a failure; its message and its chain may print cells."""
+    failed: list[str] = []
+    try:
+        yield failed
+    except ConfideError:
+        raise
+    except Exception as error:  # noqa: BLE001 — whatever a driver raises may print a cell
+        failed.append(type(error).__name__)
