@@ -41,7 +41,7 @@ from confide.rows.cells.keyed_order import LIMB, MASK, folded
 from confide.rows.cells.operations import ShortSum, operation
 from confide.rows.cells.stream import SUMS
 
-RANK = 32
+PATIENT_BITS = 32
 """Bits of the person, below the rank."""
 FACTORS = (1_518_500_249, 1_859_775_393, 1_112_871_217, 1_779_033_703, 1_013_904_242, 1_359_893_119)
 """Below 2³¹, and of no meaning: what goes wrong does not know them."""
@@ -88,7 +88,7 @@ def proof_by_rank(ranks: exp.Table) -> exp.Select:
     """
     last = exp.Window(this=exp.Lag(this=own("k"), offset=num(1)))
     rows = select(named(own("k"), "p"), named(last, "last"), of=ranks)
-    rank = shifted_right(own("p"), RANK)
+    rank = shifted_right(own("p"), PATIENT_BITS)
     wrong = call("bool_or", at_most(own("p"), own("last")))
     return select(
         named(rank, "rank"), *_proof(), named(wrong, "wrong"), of=_with_halves(rows), by=[rank]
@@ -123,7 +123,7 @@ def _with_halves(rows: exp.Select) -> exp.Select:
     pair = own("p")
     product = times(bit_xor(bit_and(pair, num(MASK)), num(FACTORS[0])), num(FACTORS[1]))
     rows = select(STAR, named(product, "a"), of=rows)
-    mixed = bit_xor(bit_xor(folded("a"), num(FACTORS[2])), shifted_right(pair, RANK))
+    mixed = bit_xor(bit_xor(folded("a"), num(FACTORS[2])), shifted_right(pair, PATIENT_BITS))
     rows = select(STAR, named(times(mixed, num(FACTORS[3])), "b"), of=rows)
     rows = select(
         STAR, named(times(bit_xor(folded("b"), num(FACTORS[4])), num(FACTORS[5])), "c"), of=rows
