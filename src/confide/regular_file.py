@@ -164,9 +164,11 @@ def read_beside(name: str, *, folder: int, largest: int) -> bytes:
         OSError: If it is missing or cannot be read.
     """
     with os.fdopen(descriptor(Path(name), shared_folder=folder), "rb") as file:
-        _refuse_size(os.fstat(file.fileno()).st_size, name=name, largest=largest)
-        content = file.read(largest + 1)
-    _refuse_size(len(content), name=name, largest=largest)
+        size = os.fstat(file.fileno()).st_size
+        _refuse_size(size, name=name, largest=largest)
+        content = file.read(size + 1)  # as much is set aside before it is read
+    if len(content) > size:
+        raise NotAFileError(f"{name} grew while it was read.")
     return content
 
 

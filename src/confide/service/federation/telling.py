@@ -57,9 +57,7 @@ def tell_charged_before(board: Board, *, plan: Priced, site: Site, name: str) ->
 
 
 @contextlib.contextmanager
-def told_why(
-    board: Board, *, proposed: str, plan: Priced, site: Site, name: str
-) -> Iterator[None]:
+def told_why(board: Board, *, proposed: str, plan: Priced, site: Site, name: str) -> Iterator[None]:
     """Tell the others what a proposal is refused for: its time, or the part that differs.
 
     Args:

@@ -228,4 +228,3 @@ class Board:
 def _word(kind: NoticeKind, number: int | None) -> str:
     """Return what a kind is called, in a round where it has one for each."""
     return kind.value if number is None else f"{kind.value}-{number}"
-
