@@ -361,23 +361,6 @@ def locked(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-@contextmanager
-def locked_at_once(path: Path) -> Iterator[None]:
-    """Let one process at a time in, by a file of its own; a killed one lets go, nobody waits.
-
-    Raises:
-        BlockingIOError: If another one is in.
-    """
-    import fcntl
-
-    file = descriptor(path, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(file)
-
-
 def write_all(file: int, content: bytes | memoryview) -> None:
     """Write every byte to a descriptor: one call may write fewer where a disk is nearly full."""
     rest = memoryview(content)

@@ -14,6 +14,8 @@ References:
 """
 
 import contextlib
+import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +25,7 @@ from sqlglot import exp
 
 from confide.errors import ContractError
 from confide.privacy.unit import Entity
-from confide.regular_file import locked_at_once
+from confide.regular_file import descriptor
 from confide.rows.copies.choice import streams
 from confide.rows.copies.copies import Copies, MakeCopies, TableCopy, UseCopies, parquet
 from confide.rows.copies.manifest import (
@@ -358,11 +360,14 @@ def delete_copies(folder: Path) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one run at a time write; a killed one lets go."""
-    with contextlib.ExitStack() as held:
+    file = descriptor(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    try:
         try:
-            held.enter_context(locked_at_once(folder / LOCK))
-        except BlockingIOError:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             raise ContractError(
                 "Another `confide prepare` is running here.", hint="Wait until it is done."
             ) from None
         yield
+    finally:
+        os.close(file)

@@ -4,11 +4,13 @@ The lock is a file in the member's own workspace, which the kernel frees however
 """
 
 import contextlib
+import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from confide.errors import ContractError
-from confide.regular_file import locked_at_once
+from confide.regular_file import descriptor
 
 _OWN = "federation"
 
@@ -31,9 +33,10 @@ def alone(workspace: Path, *, about: str) -> Iterator[None]:
     Raises:
         ContractError: If another process is at it; nothing was said or charged by this one.
     """
-    with contextlib.ExitStack() as held:
+    file = descriptor(own_place(workspace) / f"{about}.lock", os.O_RDWR | os.O_CREAT)
+    try:
         try:
-            held.enter_context(locked_at_once(own_place(workspace) / f"{about}.lock"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ContractError(
                 "Another process of this member is at this run; this one said nothing to the "
@@ -41,3 +44,5 @@ def alone(workspace: Path, *, about: str) -> Iterator[None]:
                 hint="Wait until it ends. How far the run is: confide federate status",
             ) from None
         yield
+    finally:
+        os.close(file)
