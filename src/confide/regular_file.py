@@ -122,6 +122,40 @@ def folder_of_others(path: Path) -> Iterator[int]:
         os.close(folder)
 
 
+@contextmanager
+def folder_within(root: Path, *names: str) -> Iterator[int]:
+    """Give the descriptor of a folder of others in a folder: one name for each step, none a link.
+
+    Raises:
+        OSError: If one of them is no folder, or a symbolic link to one.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | _NEVER_WAITING
+    folder = os.open(root, flags)
+    try:
+        for name in names:
+            below = os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def made_within(root: Path, *names: str) -> Path:
+    """Return a folder in a folder, made where it is not there; no step of it is a link.
+
+    Raises:
+        OSError: If it cannot be made, or a symbolic link stands in the place of a step.
+    """
+    path = root
+    for name in names:
+        path /= name
+        path.mkdir(exist_ok=True)
+        with folder_of_others(path):
+            pass
+    return path
+
+
 def read_beside(name: str, *, folder: int, largest: int) -> bytes:
     """Return the content of a regular file in such a folder; no symbolic link is followed.
 
@@ -130,9 +164,11 @@ def read_beside(name: str, *, folder: int, largest: int) -> bytes:
         OSError: If it is missing or cannot be read.
     """
     with os.fdopen(descriptor(Path(name), shared_folder=folder), "rb") as file:
-        _refuse_size(os.fstat(file.fileno()).st_size, name=name, largest=largest)
-        content = file.read(largest + 1)
-    _refuse_size(len(content), name=name, largest=largest)
+        size = os.fstat(file.fileno()).st_size
+        _refuse_size(size, name=name, largest=largest)
+        content = file.read(size + 1)  # as much is set aside before it is read
+    if len(content) > size:
+        raise NotAFileError(f"{name} grew while it was read.")
     return content
 
 

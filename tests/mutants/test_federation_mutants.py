@@ -1,5 +1,6 @@
 """Deliberately broken federations, against the checks that the true one keeps."""
 
+import contextlib
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from confide.errors import ContractError, RoundAbortedError
 from confide.files.study import read_study
 from confide.jobs.federated.runs import proposal
+from confide.jobs.federated.runs.coordinate import Coordinator
 from confide.jobs.federated.runs.proposal import Proposal, sum_terms
 from confide.jobs.federated.secure_sum.bodies import CONSENTED
 from confide.jobs.federated.secure_sum.envelope import Leg
@@ -18,6 +20,7 @@ from confide.plans.sites.shared_noise import SharedNoise
 from confide.plans.soundness.soundness import require_sound
 from confide.release.noisy import read_payload
 from confide.release.over_sites import site_gate
+from confide.service.federation import run
 from federated_members import members
 from federated_models import LOGISTIC, ModelSites, study_of
 from federated_sites import COUNT, Sites, changed, smaller, write_hospital
@@ -86,7 +89,28 @@ def check_that_other_sums_before_are_another_round(folder):
     assert len(contexts) == 2
 
 
+def check_that_a_second_coordinator_says_nothing(folder):
+    """Where the first one works, a second command of it ends before it says anything."""
+    sites = Sites(folder)
+
+    def work(self, plan, *, progress):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Coordinator, "bring_about", stop)
+            with pytest.raises(ContractError, match="Another process of this member"):
+                sites.run(out="second", again=True)
+        raise KeyboardInterrupt
+
+    def stop(self, plan, *, progress):
+        raise AssertionError("the second one began")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Coordinator, "bring_about", work)
+        with pytest.raises(KeyboardInterrupt):
+            sites.run()
+
+
 def test_the_true_federation_passes(tmp_path):
+    check_that_a_second_coordinator_says_nothing(tmp_path / "twice")
     check_that_every_round_of_a_model_is_noised(tmp_path / "model")
     check_that_other_sums_before_are_another_round(tmp_path / "sums")
     check_that_honest_parts_keep_the_charge(tmp_path / "parts")
@@ -172,3 +196,10 @@ def test_rounds_that_are_not_bound_to_the_sums_before_are_caught(tmp_path, monke
     monkeypatch.setattr(proposal, "_subject", lambda plan, **_: plan)
     with pytest.raises(AssertionError):
         check_that_other_sums_before_are_another_round(tmp_path)
+
+
+def test_two_coordinators_at_once_are_caught(tmp_path, monkeypatch):
+    """Mutant: no lock keeps a second process of a member out of a run."""
+    monkeypatch.setattr(run, "alone", lambda *_, **__: contextlib.nullcontext())
+    with pytest.raises(AssertionError, match="the second one began"):
+        check_that_a_second_coordinator_says_nothing(tmp_path)

@@ -144,7 +144,7 @@ def read_plan(value: Json) -> Plan:
             dataset=dataset,
             statistics=statistics,
             measurements=tuple(
-                decode(Measurement, item, names=NAMES) for item in value["measurements"]
+                decode(Measurement, item, names=NAMES) for item in _listed(value, "measurements")
             ),
             federation=decode(Federation, value["federation"], names=NAMES)
             if "federation" in value
@@ -164,7 +164,7 @@ def read_asked(value: Json) -> tuple[Study, Dataset, tuple[Statistic, ...]]:
     return (
         decode(Study, value["study"], names=NAMES),
         decode(Dataset, value["dataset"], names=NAMES),
-        tuple(_read_statistic(spec) for spec in value["statistics"]),
+        tuple(_read_statistic(spec) for spec in _listed(value, "statistics")),
     )
 
 
@@ -188,6 +188,13 @@ def read_priced(value: Json) -> Plan | JobPlan:
     """
     is_job = isinstance(value, dict) and value.get("is") == "JobPlan"
     return read_job(value) if is_job else read_plan(value)
+
+
+def _listed(value: Json, key: str) -> list[Json]:
+    found = value[key]
+    if not isinstance(found, list):
+        raise ContractError(f"Expected a list as the plan's {key}.")
+    return found
 
 
 def _read_statistic(spec: Json) -> Statistic:

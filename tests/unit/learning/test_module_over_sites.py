@@ -19,6 +19,7 @@ from confide.errors import (  # noqa: E402
     UnsupportedError,
     VerificationError,
 )
+from confide.jobs.federated.runs.coordinate import Coordinator  # noqa: E402
 from confide.jobs.federated.training import rounds  # noqa: E402
 from confide.jobs.kinds import read_spec  # noqa: E402
 from confide.jobs.learning.walk import MODEL  # noqa: E402
@@ -241,3 +242,21 @@ def test_a_site_that_dies_in_a_step_ends_the_run_and_the_same_needs_to_be_asked_
     assert isinstance(ended["site-0"], ContractError)
     assert "charged before" in str(ended["site-0"])
     assert "charged for this before" in str(ended["hub"])
+
+
+def test_a_second_coordinator_of_a_training_that_works_says_nothing(tmp_path, monkeypatch):
+    sites, told = ModuleSites(tmp_path, counts=(9, 9, 9)), []
+    hub = sites.member("hub", seconds=0.1)
+
+    def work(self, job, *, progress):
+        if not told:
+            with pytest.raises(ContractError, match="Another process of this member is at") as no:
+                hub.coordinate(again=True)
+            told.append(no)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Coordinator, "add_up", work)
+    with pytest.raises(KeyboardInterrupt):
+        hub.coordinate()
+    assert len(told) == 1
+    assert [path.name.split(".")[0] for path in sites.shared.rglob("*.json")] == ["proposed"]

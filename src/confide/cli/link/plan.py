@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from confide.service.linkage.plan import LinkagePreview
 
 _OVER_CAP = 5
+_SHARED_VALUES = (
+    "A value that many rows share in a blocking field, such as a default date, makes so many pairs "
+    "that the run may end for want of memory, after its charge."
+)
 
 
 def plan_link(
@@ -25,6 +29,7 @@ def plan_link(
     output = Output(json=as_json, quiet=quiet)
     seen = plan_linkage(file)
     output.result("link-plan", seen, show=lambda: show_linkage_plan(seen))
+    output.note(_SHARED_VALUES)
     if seen.warning:
         output.note(seen.warning)
     if seen.released:

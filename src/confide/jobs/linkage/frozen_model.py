@@ -15,13 +15,12 @@ References:
 """
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from confide.errors import ContractError, UnknownNameError
-from confide.jobs.linkage.pair_conditions import written_condition
+from confide.jobs.linkage.pair_conditions import require_equal_parts, written_condition
 from confide.plans.canonical import canonical_bytes
 
 RECORD = "record"
@@ -168,7 +167,9 @@ def _rule(value: Any, *, fields: tuple[str, ...]) -> str:
         _require_known(value, known={"blocking_rule", "sql_dialect"}, where="A blocking rule")
         value = value.get("blocking_rule")
     columns = {f"{side}.{field}": f'{side}."{field}"' for field in fields for side in "lr"}
-    return written_condition(str(value), columns=columns, where="A blocking rule")
+    written = written_condition(str(value), columns=columns, where="A blocking rule")
+    require_equal_parts(written, where="A blocking rule")
+    return written
 
 
 def _require_known(value: Any, *, known: "frozenset[str] | set[str]", where: str) -> None:
@@ -194,6 +195,6 @@ def _chance(value: Any, *, of: str) -> float:
         raise ContractError(
             f"The model has no number for {of}.", hint="Write all of m and u: nothing is trained."
         )
-    if not math.isfinite(value) or not 0 < value < 1:
+    if not 0 < value < 1:  # nor what is no number; integers of any size are compared exactly
         raise ContractError(f"Expected {of} between 0 and 1.")
     return float(value)

@@ -12,11 +12,11 @@ engine holds a table of both lengths for a distance.  ∎
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp, parse
+from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 
 from confide.errors import ContractError, UnknownNameError
@@ -84,6 +84,46 @@ def written_condition(sql: str, *, columns: Mapping[str, str], where: str) -> st
     return made.sql
 
 
+def require_equal_parts(written: str, *, where: str) -> None:
+    """Refuse a condition for which every pair of rows would have to be looked at.
+
+    Args:
+        written: By :func:`written_condition`, of columns ``l."field"`` and ``r."field"``.
+        where: What it is of, for errors.
+
+    Raises:
+        ContractError: If it does not ask, whatever else it asks, that something of the first row
+            equals something of the second.
+
+    Example:
+        >>> require_equal_parts('((l."a" = r."a") AND (length(l."a") > 2))', where="A rule")
+    """
+    whole = parse_one(written, dialect="duckdb")
+    if not any(_equals_parts(each) for each in _asked_together(whole)):
+        raise ContractError(
+            f"{where} looks at every pair of rows, which may exhaust the memory after the charge.",
+            hint="Let each rule ask that a field is equal: l.field = r.field, and what else it "
+            "asks; write what is joined by or as rules of their own.",
+        )
+
+
+def _asked_together(node: Any) -> Iterator[Any]:
+    """Yield the parts of a condition that all have to hold."""
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        yield from _asked_together(node.this)
+        yield from _asked_together(node.expression)
+    else:
+        yield node
+
+
+def _equals_parts(node: Any) -> bool:
+    if not isinstance(node, exp.EQ):
+        return False
+    sides = [{each.table for each in side.find_all(exp.Column)} for side in node.unnest_operands()]
+    return sorted(map(sorted, sides)) == [["l"], ["r"]]
+
+
 class _NotUnderstoodError(Exception):
     """Names the part of the language, never a value."""
 
@@ -117,7 +157,10 @@ class _Writer:
         if node.is_string:
             text = str(node.this).replace("'", "''")
             return _Written(sql=f"'{text}'", type=_Type.TEXT)
-        number = float(node.this)
+        try:
+            number = float(node.this)
+        except ValueError:
+            raise _NotUnderstoodError("a number that is none") from None
         if not 0 <= number <= _LARGEST:
             raise _NotUnderstoodError("a number above 10⁶")
         whole = number == int(number)

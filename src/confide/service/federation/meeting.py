@@ -3,7 +3,7 @@
 import contextlib
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -19,13 +19,9 @@ from confide.plans.plan import Plan
 from confide.plans.pricing.over_sites import Summed
 from confide.plans.sites.federation import Federation
 from confide.release.published import answered_request
-from confide.service.federation.telling import tell, told_why
+from confide.service.federation.alone import alone, own_place
+from confide.service.federation.telling import tell_charged_before, told_why
 from confide.service.site import Site
-
-_USED = "federation"
-CHARGED_BEFORE = (
-    "it was charged for this before, and its operator asked for no other run; nothing was charged."
-)
 
 
 class Digested(Protocol):
@@ -59,10 +55,12 @@ class Joined:
     Attributes:
         board: Its notices.
         held: The entry that has its answer already; None where it is to be charged.
+        only: What keeps other processes of this site out of the run until it is left.
     """
 
     board: Board
     held: Entry | None
+    only: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
 
 def join_latest(
@@ -89,11 +87,12 @@ def join_latest(
         progress: Told when a proposal is waited for.
 
     Raises:
-        ContractError: If something else is proposed; nothing is charged.
+        ContractError: If something else is proposed, or another process of this site is at the run;
+            nothing is charged.
         PolicyError: If the run is of another time; nothing is charged.
         RoundAbortedError: If nobody proposes one in time; nothing is charged.
     """
-    root = meeting.folder
+    root, boards = meeting.folder, dict[str, Board]()
     held = None if again else answered_request(plan, ledger=site.ledger)
     if held is not None:
         run = held.request_key
@@ -103,14 +102,18 @@ def join_latest(
     waiting = Waiting(
         coordinator=federation.coordinator.name, seconds=meeting.seconds, pause=meeting.pause
     )
-    proposal = waiting.until(lambda: latest_run(root, federation=federation, plan=plan))
-    board = Board(root, federation=federation, run=proposal.run)
-    held = answered_request(plan, ledger=site.ledger, request_key=proposal.run)
-    if held is None:
-        with told_why(board, site=site, name=name):
-            proposal.require_timely(meeting.clock())
-            proposal.require_same(sums)
-    return Joined(board=board, held=held)
+    proposal = waiting.until(
+        lambda: latest_run(root, federation=federation, plan=plan, boards=boards)
+    )
+    board = boards[proposal.run]
+    with contextlib.ExitStack() as only:
+        only.enter_context(alone(site.folder, about=proposal.run))
+        held = answered_request(plan, ledger=site.ledger, request_key=proposal.run)
+        if held is None:
+            with told_why(board, proposed=proposal.digest, plan=plan, site=site, name=name):
+                proposal.require_timely(meeting.clock())
+                proposal.require_same(sums)
+        return Joined(board=board, held=held, only=only.pop_all())
 
 
 def round_of(
@@ -136,16 +139,23 @@ def round_of(
 
 
 def decline_another(
-    plan: Digested, *, run: str, root: Path, federation: Federation, site: Site, name: str
+    plan: Plan | JobPlan, *, run: str, root: Path, federation: Federation, site: Site, name: str
 ) -> None:
-    """Tell those who wait in another run of a plan that this site takes no part in it."""
-    with contextlib.suppress(OSError, MessageRefusedError):
+    """Tell those who wait in another run of a plan that this site takes no part in it.
+
+    Nothing is told where another process of this site is at that run.
+    """
+    with contextlib.suppress(OSError, MessageRefusedError), contextlib.ExitStack() as only:
         proposal = latest_run(root, federation=federation, plan=plan)
         if proposal is None or proposal.run == run or proposal.digest != plan.digest():
             return
+        try:
+            only.enter_context(alone(site.folder, about=proposal.run))
+        except ContractError:
+            return
         board = Board(root, federation=federation, run=proposal.run)
         if board.read(NoticeKind.ACCEPTED, name) is None:
-            tell(board, NoticeKind.REFUSED, CHARGED_BEFORE, site=site, name=name)
+            tell_charged_before(board, plan=plan, site=site, name=name)
 
 
 def place_of(site: Site, federation: Federation) -> int:
@@ -159,11 +169,24 @@ def place_of(site: Site, federation: Federation) -> int:
     )
 
 
-def latest_run(root: Path, *, federation: Federation, plan: Digested) -> Proposal | None:
-    """Return the latest run that did not end; one of another plan ends with its sum, too."""
-    name = federation.coordinator.name
-    for proposal in proposals(root, federation=federation):
-        board = Board(root, federation=federation, run=proposal.run)
+def latest_run(
+    root: Path,
+    *,
+    federation: Federation,
+    plan: Digested,
+    boards: dict[str, Board] | None = None,
+) -> Proposal | None:
+    """Return the latest run that did not end; one of another plan ends with its sum, too.
+
+    Args:
+        root: Where members meet.
+        federation: Its members.
+        plan: That is looked for.
+        boards: Those of each run at an earlier look; new ones are added.
+    """
+    name, boards = federation.coordinator.name, {} if boards is None else boards
+    for proposal in proposals(root, federation=federation, boards=boards):
+        board = boards[proposal.run]
         other = proposal.digest != plan.digest()
         if board.read(NoticeKind.ABORTED, name) is not None or (
             other and board.read(NoticeKind.ADDED, name) is not None
@@ -175,6 +198,4 @@ def latest_run(root: Path, *, federation: Federation, plan: Digested) -> Proposa
 
 def used_rounds(site: Site) -> UsedRounds:
     """Return a site's own marks of the rounds that it took part in; durable."""
-    place = site.folder / _USED
-    place.mkdir(mode=0o700, exist_ok=True)
-    return UsedRounds(place)
+    return UsedRounds(own_place(site.folder))

@@ -8,7 +8,7 @@ itself.  What a certificate says goes nowhere before it verifies.
 import contextlib
 import datetime as dt
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from confide.release.site.keys import SigningKey
 from confide.release.site.rotation import signing_key
 from confide.release.verify.verify import verify
 from confide.report.release import Release
+from confide.service.federation.alone import alone
 from confide.service.federation.meeting import Meeting
 from confide.service.opening import initialise, study_in
 
@@ -93,14 +94,16 @@ def run_over_sites(
         progress: Told the name of each step.
 
     Raises:
-        ContractError: If ``out`` holds something, or this is not the coordinator.
+        ContractError: If ``out`` holds something, this is not the coordinator, or another process
+            of it is at this plan.
         RoundAbortedError: If too few sites took part in time; says which, and why if they said.
         VerificationError: If no site's certificate verifies.
     """
     members = read_federation(federation)
     declared = study_in(study, period=None)
     place = declared.declared
-    key = signing_key(initialise(place.base), place=place.ledger)
+    workspace = initialise(place.base)
+    key = signing_key(workspace, place=place.ledger)
     if key.name != members.coordinator.key:
         raise ContractError(
             f"The federation's coordinator has another key than this one, {key.name}.",
@@ -109,19 +112,20 @@ def run_over_sites(
     if out.exists() and any(out.iterdir()):
         raise ContractError(f"{out.name or out} is not empty.", hint="Choose another --out.")
     plan = declared.plan_over(members)
-    proposal = open_run(
+    with open_run(
         plan,
+        workspace=workspace,
         federation=members,
         meeting=meeting,
         key=key,
         open_for=open_for,
         again=again,
         progress=progress,
-    )
-    coordinator = coordinator_of(proposal, federation=members, meeting=meeting, key=key)
-    noisy = _sum_of(plan, board=coordinator.board, federation=members)
-    if noisy is None:
-        noisy = coordinator.bring_about(plan, progress=progress)
+    ) as proposal:
+        coordinator = coordinator_of(proposal, federation=members, meeting=meeting, key=key)
+        noisy = _sum_of(plan, board=coordinator.board, federation=members)
+        if noisy is None:
+            noisy = coordinator.bring_about(plan, progress=progress)
     progress("certificates")
     found, missing = certificates_of(
         noisy.added,
@@ -142,7 +146,36 @@ def run_over_sites(
     )
 
 
+@contextlib.contextmanager
 def open_run(
+    plan: Summed,
+    *,
+    workspace: Path,
+    federation: Federation,
+    meeting: Meeting,
+    key: SigningKey,
+    open_for: dt.timedelta,
+    again: bool,
+    progress: Callable[[str], None],
+) -> Iterator[Proposal]:
+    """Give the run of a plan that goes on, or a new one, to one process of the coordinator.
+
+    Raises:
+        ContractError: If another one is at this plan, which would seem to be cut off.
+    """
+    with alone(workspace, about=plan.digest()):
+        yield _going_on(
+            plan,
+            federation=federation,
+            meeting=meeting,
+            key=key,
+            open_for=open_for,
+            again=again,
+            progress=progress,
+        )
+
+
+def _going_on(
     plan: Summed,
     *,
     federation: Federation,
@@ -152,7 +185,6 @@ def open_run(
     again: bool,
     progress: Callable[[str], None],
 ) -> Proposal:
-    """Return the run of a plan that goes on, or a new one."""
     now, name = meeting.clock(), federation.coordinator.name
     for earlier in proposals(meeting.folder, federation=federation):
         board = Board(meeting.folder, federation=federation, run=earlier.run)
@@ -247,7 +279,9 @@ def _said(board: Board, name: str) -> Json | str | None:
         ended = board.read(NoticeKind.ENDED, name)
     except MessageRefusedError as error:
         return str(error)
-    return None if ended is None else str(ended.get("why", "it ended"))[:500]
+    if ended is None:
+        return None
+    return str(ended.get("why", "it ended") if isinstance(ended, dict) else "it ended")[:500]
 
 
 def _unfit(certificate: Json, *, payload: str, key: str) -> str:

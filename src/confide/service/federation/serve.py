@@ -23,13 +23,12 @@ from confide.release.site.seal import sealing
 from confide.release.site.snapshot import Snapshot
 from confide.report.release import Release
 from confide.service.federation.meeting import (
-    CHARGED_BEFORE,
     Meeting,
     join_latest,
     place_of,
     round_of,
 )
-from confide.service.federation.telling import tell, told_that
+from confide.service.federation.telling import certify, tell_charged_before, told_that
 from confide.service.opening import open_study
 from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.planning.preview import Preview, preview
@@ -136,7 +135,8 @@ def serve_site(
 
     Raises:
         ContractError: If the coordinator proposes another plan than was approved, ``out`` holds
-            another release, or without ``again`` the same was charged before; nothing is charged.
+            another release, without ``again`` the same was charged before, or another process of
+            this site is at the run; nothing is charged.
         PolicyError: If a cap would be passed, or the run is of another time; nothing is charged.
         RoundAbortedError: If the run ended before this site's numbers were asked for, or nobody
             proposes one in time; nothing is charged.
@@ -161,7 +161,8 @@ def serve_site(
         )
         board, held, run = joined.board, joined.held, joined.board.run
         who = analyst_of(site.ledger, plan, request=run) if held is None else held.analyst
-        with contextlib.nullcontext() if held else told_that(board, site=site, name=name):
+        told = told_that(board, plan=plan, site=site, name=name)
+        with joined.only, contextlib.nullcontext() if held else told:
             if not has_room(out, plan=plan, request=run):
                 raise ContractError(
                     f"{out.name or out} holds something else; nothing was charged.",
@@ -195,7 +196,7 @@ def _refuse_again(plan: Plan, *, board: Board, site: Site, name: str, analyst: s
     try:
         refuse_again(plan, ledger=site.ledger, analyst=analyst, request_key=board.run)
     except ContractError:
-        tell(board, NoticeKind.REFUSED, CHARGED_BEFORE, site=site, name=name)
+        tell_charged_before(board, plan=plan, site=site, name=name)
         raise
 
 
@@ -250,7 +251,7 @@ def _saved(
     made = made.called(declared.labels)
     accounting = made.form.accounting
     with stored_already(accounting.entry):
-        board.post(NoticeKind.CERTIFIED, made.certificate, sender=name, key=site.signer)
+        certify(board, made.certificate, site=site, name=name)
         checked = save_and_verify(made, out=out, key=site.signer.name, progress=progress)
     require_verified(checked)
     return Served(

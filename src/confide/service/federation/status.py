@@ -99,7 +99,7 @@ def _run(proposal: Proposal, *, folder: Path, federation: Federation) -> RunStat
         while board.read(NoticeKind.ANSWERED, name, number=told) is not None:
             told += 1
         aborted, added = board.read(NoticeKind.ABORTED, name), board.read(NoticeKind.ADDED, name)
-        came_to = "aborted" if aborted else "added" if added else "proposed"
+        came_to = "aborted" if aborted is not None else "added" if added else "proposed"
         why = str(aborted.get("why", ""))[:500] if isinstance(aborted, dict) else ""
         told += added is not None
     except MessageRefusedError as error:

@@ -7,6 +7,7 @@ site's data, files or ledger is in them.
 import contextlib
 from collections.abc import Iterator
 
+from confide.budget.entry import State
 from confide.errors import (
     BudgetExhaustedError,
     ConfideError,
@@ -18,7 +19,17 @@ from confide.errors import (
     UnsupportedError,
 )
 from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.plans.canonical import Json
+from confide.plans.plan import Priced
 from confide.service.site import Site
+
+_CHARGED_BEFORE = (
+    "it was charged for this before, and its operator asked for no other run; nothing was charged."
+)
+_LOST = "it was charged in this run before its part ended; its charge stays."
+_FAILED = "something failed after its rows were read; its charge stays."
+_UNKNOWN = "something failed at this site."
+_CHARGED = frozenset({State.READING, State.COMMITTED, State.PUBLISHED, State.BURNED})
 
 
 def tell(board: Board, kind: NoticeKind, why: str, *, site: Site, name: str) -> None:
@@ -28,25 +39,76 @@ def tell(board: Board, kind: NoticeKind, why: str, *, site: Site, name: str) -> 
             board.post(kind, {"why": why}, sender=name, key=site.signer)
 
 
+def certify(board: Board, certificate: Json, *, site: Site, name: str) -> None:
+    """Say a site's certificate, once: what is made again later may name other versions.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    with contextlib.suppress(MessageRefusedError):  # it said two before
+        if board.read(NoticeKind.CERTIFIED, name) is None:
+            board.post(NoticeKind.CERTIFIED, certificate, sender=name, key=site.signer)
+
+
+def tell_charged_before(board: Board, *, plan: Priced, site: Site, name: str) -> None:
+    """Say that this site was charged for the same before, in another run."""
+    refused = NoticeKind.REFUSED, _CHARGED_BEFORE
+    _tell_uncharged(board, *refused, plan=plan, digest=plan.digest(), site=site, name=name)
+
+
 @contextlib.contextmanager
-def told_why(board: Board, *, site: Site, name: str) -> Iterator[None]:
-    """Tell the others what a proposal is refused for: its time, or the part that differs."""
+def told_why(board: Board, *, proposed: str, plan: Priced, site: Site, name: str) -> Iterator[None]:
+    """Tell the others what a proposal is refused for: its time, or the part that differs.
+
+    Args:
+        board: Of the run.
+        proposed: Digest of what the coordinator proposes.
+        plan: This site's own.
+        site: Open.
+        name: Of the site.
+    """
     try:
         yield
     except (PolicyError, ContractError) as refusal:
-        tell(board, NoticeKind.REFUSED, str(refusal), site=site, name=name)
+        refused = NoticeKind.REFUSED, str(refusal)
+        _tell_uncharged(board, *refused, plan=plan, digest=proposed, site=site, name=name)
         raise
 
 
 @contextlib.contextmanager
-def told_that(board: Board, *, site: Site, name: str) -> Iterator[None]:
-    """Tell the others that this site takes no part, or no longer; nothing of its data or ledger."""
+def told_that(board: Board, *, plan: Priced, site: Site, name: str) -> Iterator[None]:
+    """Tell the others that this site takes no part, or no longer; nothing of its data or ledger.
+
+    That nothing was charged is said only where this site's ledger says so.
+    """
     try:
         yield
-    except ConfideError as failure:
-        kind, why = _in_public(failure)
-        tell(board, kind, why, site=site, name=name)
+    except ReleaseFailedError:
+        tell(board, NoticeKind.ENDED, _FAILED, site=site, name=name)
         raise
+    except ConfideError as failure:
+        ended = _in_public(failure)
+        _tell_uncharged(board, *ended, plan=plan, digest=plan.digest(), site=site, name=name)
+        raise
+
+
+def _tell_uncharged(
+    board: Board, kind: NoticeKind, why: str, *, plan: Priced, digest: str, site: Site, name: str
+) -> None:
+    """Say why a site takes no part, unless it was charged in this very run.
+
+    Then it says that its charge stays; and nothing where another process of it is at the run.
+    """
+    try:
+        asked = site.ledger.of_plan(plan.dataset.lineage, digest=digest)
+        here = [entry for entry in asked if entry.request_key == board.run]
+        if any(site.ledger.is_under_way(entry.number) for entry in here):
+            return
+        if any(entry.state in _CHARGED for entry in here):
+            kind, why = NoticeKind.ENDED, _LOST
+    except ConfideError:  # of a ledger that cannot be read nothing is said
+        kind, why = NoticeKind.ENDED, _UNKNOWN
+    tell(board, kind, why, site=site, name=name)
 
 
 def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
@@ -60,11 +122,6 @@ def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
             told = "its files do not fit the plan; nothing was charged."
         case RoundAbortedError():
             return NoticeKind.ENDED, f"{failure} Nothing was charged."
-        case ReleaseFailedError():
-            return (
-                NoticeKind.ENDED,
-                "something failed after its rows were read; its charge stays.",
-            )
         case _:
-            return NoticeKind.ENDED, "something failed at this site."
+            return NoticeKind.ENDED, _UNKNOWN
     return NoticeKind.REFUSED, told

@@ -32,14 +32,13 @@ from confide.release.published import lost_or_answered
 from confide.release.site.seal import sealing
 from confide.release.verify.verify import verify
 from confide.service.federation.meeting import (
-    CHARGED_BEFORE,
     Meeting,
     join_latest,
     place_of,
     round_of,
 )
 from confide.service.federation.run import OPEN_FOR, certificates_of, coordinator_of, open_run
-from confide.service.federation.telling import tell, told_that
+from confide.service.federation.telling import certify, tell_charged_before, told_that
 from confide.service.releasing.jobs import certified_through, gate_of
 from confide.service.releasing.release import require_checked
 from confide.service.site import Site
@@ -138,7 +137,8 @@ def serve_training(
         progress=progress,
     )
     board, held = joined.board, joined.held
-    with contextlib.nullcontext() if held else told_that(board, site=site, name=name):
+    told = told_that(board, plan=plan, site=site, name=name)
+    with joined.only, contextlib.nullcontext() if held else told:
         if held is None:
             if not again:
                 _refuse_again(plan, board=board, site=site, name=name)
@@ -147,7 +147,7 @@ def serve_training(
             sums, site=site, place=me, federation=members, board=board, meeting=meeting
         )
         made = _released(site, training, among=among, held=held, again=again, progress=progress)
-    board.post(NoticeKind.CERTIFIED, made.certificate, sender=name, key=site.signer)
+    certify(board, made.certificate, site=site, name=name)
     return made
 
 
@@ -155,7 +155,7 @@ def _refuse_again(plan: JobPlan, *, board: Board, site: Site, name: str) -> None
     """Refuse a second charge that this site's operator did not ask for, and tell the others."""
     why = lost_or_answered(plan, ledger=site.ledger)
     if why:
-        tell(board, NoticeKind.REFUSED, CHARGED_BEFORE, site=site, name=name)
+        tell_charged_before(board, plan=plan, site=site, name=name)
         raise _charged_before(why)
 
 
@@ -226,7 +226,7 @@ def run_training(
         progress: Told the name of each step.
 
     Raises:
-        ContractError: If this is not the coordinator.
+        ContractError: If this is not the coordinator, or another process of it is at this plan.
         RoundAbortedError: If too few sites took part in time; says which, and why if they said.
         VerificationError: If no site's certificate verifies.
     """
@@ -236,21 +236,22 @@ def run_training(
             f"The federation's coordinator has another key than this one, {site.signer.name}.",
             hint="Run it where the coordinator is enrolled.",
         )
-    proposal = open_run(
+    with open_run(
         sums,
+        workspace=site.folder,
         federation=members,
         meeting=meeting,
         key=site.signer,
         open_for=open_for,
         again=again,
         progress=progress,
-    )
-    hub = coordinator_of(proposal, federation=members, meeting=meeting, key=site.signer)
-    said = hub.board.read(NoticeKind.ADDED, members.coordinator.name)
-    if said is None:
-        totals, added = hub.add_up(sums, progress=progress)
-    else:
-        totals, added = tuple(int(total) for total in said["totals"]), tuple(said["added"])
+    ) as proposal:
+        hub = coordinator_of(proposal, federation=members, meeting=meeting, key=site.signer)
+        said = hub.board.read(NoticeKind.ADDED, members.coordinator.name)
+        if said is None:
+            totals, added = hub.add_up(sums, progress=progress)
+        else:
+            totals, added = tuple(int(total) for total in said["totals"]), tuple(said["added"])
     answer = JobAnswer(plan=training.plan, files=training.rounds.files(totals), added=added)
     progress("certificates")
     came, missing = certificates_of(

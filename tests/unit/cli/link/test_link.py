@@ -47,7 +47,9 @@ def test_a_linkage_is_planned_for_free_charged_once_and_verifies(tmp_path):
     assert checked.code == 0, checked.out
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     assert certificate["plan"]["spec"]["because"] == "published parameters of another register"
-    assert "already" in confide("link", "plan", file).err
+    again = confide("link", "plan", file).err
+    assert "already" in again
+    assert "many rows share in a blocking field" in again
 
 
 def test_exact_numbers_are_those_of_the_overlap(tmp_path, monkeypatch):

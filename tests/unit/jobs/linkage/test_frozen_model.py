@@ -79,6 +79,10 @@ def _untrained(settings):
     del settings["comparisons"][0]["comparison_levels"][1]["m_probability"]
 
 
+def _rules(*rules):
+    return lambda s: s.update(blocking_rules_to_generate_predictions=list(rules))
+
+
 BROKEN = {
     "term frequencies": (_tf, "term frequencies"),
     "a level without m": (_untrained, "nothing is trained"),
@@ -94,6 +98,19 @@ BROKEN = {
             ]
         ),
         "salting_partitions",
+    ),
+    "a rule that looks at every pair": (_rules("length(l.born) > 0"), "every pair of rows"),
+    "a rule of one table": (_rules("l.born = l.surname"), "every pair of rows"),
+    "a rule of constants": (_rules("l.born = 'x' and r.born = 'x'"), "every pair of rows"),
+    "a rule that may be another": (
+        _rules("l.born = r.born or length(l.born) > 2"),
+        "rules of their own",
+    ),
+    "a rule of what is not equal": (_rules("not (l.born <> r.born)"), "every pair of rows"),
+    "a number that is none": (_rules("length(l.born) > 1e"), "a number that is none"),
+    "a chance of any size": (
+        lambda s: s.update(probability_two_random_records_match=10**400),
+        "between 0 and 1",
     ),
     "an unknown key": (lambda s: s.update(colour="blue"), "colour"),
     "a chance of one": (
@@ -129,3 +146,15 @@ def test_a_model_in_a_plan_is_in_its_canonical_form():
         require_frozen(other, fields=FIELDS)
     with pytest.raises(ContractError, match="cannot be read"):
         require_frozen("{", fields=FIELDS)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "l.born = r.born",
+        "length(l.born) > 2 and (r.surname = l.surname and l.given_name <> r.given_name)",
+        "substr(l.surname, 1, 3) = left(r.born, 3)",
+    ],
+)
+def test_a_rule_asks_that_something_of_both_rows_is_equal(rule):
+    assert read_frozen_model(_changed(_rules(rule)), fields=FIELDS)

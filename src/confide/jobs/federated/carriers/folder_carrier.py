@@ -21,7 +21,7 @@ from confide.errors import NotAFileError
 from confide.jobs.federated.secure_sum.envelope import Leg
 from confide.jobs.federated.secure_sum.round_terms import RoundTerms
 from confide.plans.sites.federation import ALL
-from confide.regular_file import create_bytes, folder_of_others, read_beside, sync_folder
+from confide.regular_file import create_bytes, folder_within, made_within, read_beside, sync_folder
 
 _NAME = re.compile(
     r"p([0-8])\.([a-z0-9][a-z0-9-]{0,62})\.([a-z0-9][a-z0-9-]{0,62})\.([0-9a-f]{64})\.msg",
@@ -39,7 +39,7 @@ class FolderCarrier:
     """
 
     def __init__(self, root: Path, *, terms: RoundTerms, member: str) -> None:
-        self._place = root / terms.context.hex()[:32]
+        self._root, self._round = root, terms.context.hex()[:32]
         self._member = member
         self._largest = 8 * terms.length + 1024 * (len(terms.federation.sites) + 4)
         self._taken: set[str] = set()
@@ -54,25 +54,22 @@ class FolderCarrier:
             to: Name of the recipient, or "all".
 
         Raises:
-            OSError: If it cannot be written, or a link stands in the place of this member's folder.
+            OSError: If it cannot be written, or a link stands in the place of a folder.
         """
-        own = self._place / self._member
-        own.mkdir(parents=True, exist_ok=True)
-        with folder_of_others(own):
-            pass
+        own = made_within(self._root, self._round, self._member)
         name = f"p{leg}.{self._member}.{to}.{hashlib.sha256(wire).hexdigest()}.msg"
         try:
             create_bytes(own / name, wire)
         except FileExistsError:
             return
         sync_folder(own)
-        sync_folder(self._place)
+        sync_folder(own.parent)
 
     def has_said(self, leg: Leg) -> bool:
         """Return whether this member wrote a message of a step before, in this process or not."""
         form = re.compile(rf"p{int(leg)}\.{re.escape(self._member)}\..*\.msg", re.ASCII)
         try:
-            with folder_of_others(self._place / self._member) as folder:
+            with folder_within(self._root, self._round, self._member) as folder:
                 names = [entry.name for entry in os.scandir(folder)]
                 return any(map(form.fullmatch, names))
         except OSError:  # not there yet
@@ -81,7 +78,7 @@ class FolderCarrier:
     def take(self, *, leg: Leg, sender: str) -> Iterator[bytes]:
         """Yield the messages of a step from a sender to this member or to all, each once."""
         try:
-            with folder_of_others(self._place / sender) as folder:
+            with folder_within(self._root, self._round, sender) as folder:
                 for name in sorted(entry.name for entry in os.scandir(folder)):
                     if self._is_mine(name, leg=leg, sender=sender):
                         wire = self._read(name, folder=folder)

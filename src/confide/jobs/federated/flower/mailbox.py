@@ -11,8 +11,10 @@ machine: only files of its own member's folders are given, by name and digest.
 """
 
 import hashlib
+import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from pathlib import Path
 from confide.errors import MessageRefusedError
 from confide.jobs.federated.runs.notices import LONGEST_NOTICE
 from confide.plans.sites.federation import ALL
-from confide.regular_file import create_bytes, folder_of_others, read_beside, sync_folder
+from confide.regular_file import create_bytes, folder_within, made_within, read_beside, sync_folder
 
 _FULL = 32 << 20
 """Bytes of a letter after which its next file waits for the next letter."""
@@ -83,7 +85,7 @@ class Mailbox:
         for name in names:
             place, sender, file = name.split("/")
             try:
-                with folder_of_others(self._root / place / sender) as folder:
+                with folder_within(self._root, place, sender) as folder:
                     content = read_beside(file, folder=folder, largest=LONGEST_NOTICE)
             except OSError:  # NotAFileError as well
                 continue
@@ -103,44 +105,43 @@ class Mailbox:
             senders: Whose files whoever gave them may give.
 
         Raises:
-            MessageRefusedError: If a file is none that such a member writes; those before it stay.
+            MessageRefusedError: If a file is none that such a member writes; none is written.
             OSError: If it cannot be written, or a link stands in the place of a folder.
         """
-        new = 0
-        for name, content in files:
-            named = _named(name)
-            if named.sender not in self._members or named.sender not in senders:
-                raise MessageRefusedError(f"A file came that is not of {_listed(senders)}.")
-            if hashlib.sha256(content).hexdigest() != named.sha256:
-                raise MessageRefusedError(f"A file of {named.sender!r} is not what its name says.")
-            if len(content) > LONGEST_NOTICE or self._is_full(named.sender):
-                raise MessageRefusedError(f"{named.sender!r} sends more than a federation needs.")
-            new += self._written(name, content)
-        return new
+        came = tuple(itertools.islice(files, MOST_FILES + 1))
+        if len(came) > MOST_FILES:
+            raise MessageRefusedError(f"{_listed(senders)} sends more than a federation needs.")
+        given = dict(came)
+        by = {name: _named(name).sender for name in given}
+        if not self._members.intersection(senders).issuperset(by.values()):
+            raise MessageRefusedError(f"A file came that is not of {_listed(senders)}.")
+        held = Counter(map(_sender, there := self.held(set(by.values()))))
+        new = {name: content for name, content in given.items() if name not in there}
+        for name, content in new.items():
+            held[by[name]] += 1
+            if len(content) > LONGEST_NOTICE or held[by[name]] > MOST_FILES:
+                raise MessageRefusedError(f"{by[name]!r} sends more than a federation needs.")
+            if hashlib.sha256(content).hexdigest() != _named(name).sha256:
+                raise MessageRefusedError(f"A file of {by[name]!r} is not what its name says.")
+        return sum(self._written(name, content) for name, content in new.items())
 
     def _written(self, name: str, content: bytes) -> bool:
-        path = self._root / name
-        for folder in (path.parent.parent, path.parent):
-            folder.mkdir(exist_ok=True)
-            with folder_of_others(folder):
-                pass
+        place, sender, file = name.split("/")
+        folder = made_within(self._root, place, sender)
         try:
-            create_bytes(path, content)
+            create_bytes(folder / file, content)
         except FileExistsError:
             return False
-        sync_folder(path.parent)
+        sync_folder(folder)
         return True
-
-    def _is_full(self, sender: str) -> bool:
-        return sum(1 for _ in self._names((sender,))) >= MOST_FILES
 
     def _names(self, senders: Collection[str]) -> Iterator[str]:
         """Yield the names of files of the right form that stand under some members' names."""
         for place in _within(self._root):
-            if _PLACE.fullmatch(place) is None or (self._root / place).is_symlink():
+            if _PLACE.fullmatch(place) is None:
                 continue
             for sender in senders:
-                for file in _within(self._root / place / sender):
+                for file in _within(self._root, place, sender):
                     name = f"{place}/{sender}/{file}"
                     try:
                         _named(name)
@@ -149,10 +150,10 @@ class Mailbox:
                     yield name
 
 
-def _within(folder: Path) -> list[str]:
-    """Return the names in a folder; none where there is none."""
+def _within(root: Path, *names: str) -> list[str]:
+    """Return the names in a folder; none where there is none, or a link on the way."""
     try:
-        with folder_of_others(folder) as opened:
+        with folder_within(root, *names) as opened:
             return [entry.name for entry in os.scandir(opened)]
     except OSError:
         return []
@@ -173,6 +174,10 @@ def _named(name: str) -> _Named:
         if not place.startswith("run-") and message is not None and message[1] == sender:
             return _Named(place, sender, message[2], message[3])
     raise MessageRefusedError("A file came of a form that no member writes.")
+
+
+def _sender(name: str) -> str:
+    return name.split("/")[1]
 
 
 def _listed(senders: Collection[str]) -> str:

@@ -5,6 +5,10 @@ JSON of a body and its signature, which is over run, federation, kind, sender an
 says one thing of each kind in a run; two are a contradiction, and name who said them.  What is said
 once a round has the round in its kind: ``answered-0``, ``answered-1``, ….
 
+*Readers* hold one file at a time, read nothing of a body before its signature is found good, and
+look at a file that is nobody's word once: whoever writes in the folder without a key takes neither
+memory nor, but for reading each file once, time.
+
 *Privacy:* bodies are made of public facts: plans, reasons that name a site and no patient, sums
 over sites with their noise, certificates.  All that is not signed by the key that was pinned is
 nobody's word.
@@ -15,12 +19,13 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from confide.errors import ConfideError, ContractError, MessageRefusedError
 from confide.plans.canonical import Json, canonical_bytes, digest, encode
 from confide.plans.sites.federation import Federation
-from confide.regular_file import create_bytes, folder_of_others, read_beside, sync_folder
+from confide.regular_file import create_bytes, folder_within, made_within, read_beside, sync_folder
 from confide.release.site.keys import SigningKey, is_signed_by
 
 LONGEST_NOTICE = 1 << 28
@@ -30,6 +35,7 @@ LONGEST_REASON = 1 << 20
 """Bytes of any other notice; what is longer is nobody's word, and is not read."""
 
 _DOMAIN = b"confide notice 1\n"
+_BEFORE, _BETWEEN, _AFTER = b'{"body":', b',"signature":"', b'"}'
 _RUN = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -81,10 +87,12 @@ class Board:
         if not _RUN.fullmatch(run):
             raise ContractError("Expected a run as 64 hexadecimal digits.")
         self.run, self._federation = run, federation
-        self._place = root / f"run-{run}"
+        self._root, self._place = root, f"run-{run}"
         self._context = digest(encode(federation))
         self._keys = {m.name: m.key for m in (federation.coordinator, *federation.sites)}
         self._read: dict[tuple[str, str], Json] = {}
+        self._nobodys: dict[tuple[str, str], set[str]] = {}
+        self._unfit: dict[tuple[str, str], tuple[int, int]] = {}
 
     def post(
         self,
@@ -105,21 +113,18 @@ class Board:
             number: Of the round, where it is said once a round.
 
         Raises:
-            OSError: If it cannot be written.
+            OSError: If it cannot be written, or a link stands in the place of a folder.
         """
-        word = _word(kind, number)
-        signature = key.sign(self._signed(word, body, sender=sender)).hex()
-        content = canonical_bytes({"body": body, "signature": signature})
-        own = self._place / sender
-        own.mkdir(parents=True, exist_ok=True)
-        with folder_of_others(own):
-            pass
+        word, written = _word(kind, number), canonical_bytes(body)
+        signature = key.sign(self._signed(word, written, sender=sender)).hex()
+        content = b"".join((_BEFORE, written, _BETWEEN, signature.encode(), _AFTER))
+        own = made_within(self._root, self._place, sender)
         try:
             create_bytes(own / f"{word}.{hashlib.sha256(content).hexdigest()}.json", content)
         except FileExistsError:
             return
         sync_folder(own)
-        sync_folder(self._place)
+        sync_folder(own.parent)
 
     def read(self, kind: NoticeKind, sender: str, *, number: int | None = None) -> Json | None:
         """Return the body of a member's notice; None as long as there is none that is whole.
@@ -132,16 +137,14 @@ class Board:
         word = _word(kind, number)
         if (word, sender) in self._read:
             return self._read[word, sender]
-        opened = (
-            self._opened(content, word=word, sender=sender)
-            for content in self._contents(word, sender, longest=kind.longest)
-        )
-        bodies = [body for body in opened if body is not None]
-        if len(bodies) > 1:
-            raise MessageRefusedError(f"{sender!r} said two things: {word}.")
-        if bodies:
-            self._read[word, sender] = bodies[0]
-        return bodies[0] if bodies else None
+        found: Json | None = None
+        for body in self._bodies(word, sender, longest=kind.longest):
+            if found is not None:
+                raise MessageRefusedError(f"{sender!r} said two things: {word}.")
+            found = body
+        if found is not None:
+            self._read[word, sender] = found
+        return found
 
     def require_own(self, kind: NoticeKind, sender: str) -> None:
         """Refuse where something stands for a member's notice, and none of it is the member's.
@@ -149,48 +152,75 @@ class Board:
         Raises:
             MessageRefusedError: The text names the member.
         """
-        stands = self._contents(kind.value, sender, longest=kind.longest)
-        if self.read(kind, sender) is None and stands:
+        if self.read(kind, sender) is None and self._nobodys.get((kind.value, sender)):
             raise MessageRefusedError(
                 f"What stands for {sender!r} ({kind.value}) is not signed by the key that was "
                 "pinned for it, or is of another federation.",
                 hint="Compare federation.yaml and the keys that the sites' people told you.",
             )
 
-    def _contents(self, word: str, sender: str, *, longest: int) -> list[bytes]:
-        """Return the whole files of a kind; what has another digest than its name is not whole."""
+    def _bodies(self, word: str, sender: str, *, longest: int) -> Iterator[Json]:
+        """Yield the bodies of a kind that the member signed, and remember what is nobody's word."""
+        nobodys = self._nobodys.setdefault((word, sender), set())
         form = re.compile(rf"{word}\.([0-9a-f]{{64}})\.json", re.ASCII)
-        found = []
         try:
-            with folder_of_others(self._place / sender) as folder:
+            with folder_within(self._root, self._place, sender) as folder:
                 for name in sorted(entry.name for entry in os.scandir(folder)):
                     named = form.fullmatch(name)
-                    if named is None:
+                    if named is None or name in nobodys:
                         continue
-                    content = _read_if_fits(name, folder=folder, largest=longest)
-                    if content is not None and hashlib.sha256(content).hexdigest() == named[1]:
-                        found.append(content)
+                    content = self._whole(name, folder=folder, sender=sender, longest=longest)
+                    if content is None:
+                        continue
+                    body = self._opened(content, word=word, sender=sender)
+                    del content  # before the next one is read
+                    if body is None:
+                        nobodys.add(name)
+                    else:
+                        yield body
         except OSError:  # not there yet, or no folder
-            return found
-        return found
+            return
+
+    def _whole(self, name: str, *, folder: int, sender: str, longest: int) -> bytes | None:
+        """Return what a file holds; None of what is none, too long or not whole until it changes.
+
+        What has another digest than its name is not whole.
+        """
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            state = status.st_size, status.st_mtime_ns
+            if self._unfit.get((sender, name)) == state:
+                return None
+            content = read_beside(name, folder=folder, largest=longest)
+        except OSError:  # NotAFileError as well; it hides no other
+            return None
+        if hashlib.sha256(content).hexdigest() != name.split(".")[1]:
+            self._unfit[sender, name] = state
+            return None
+        return content
 
     def _opened(self, content: bytes, *, word: str, sender: str) -> Json | None:
-        try:
-            notice = json.loads(content)
-            body, signature = notice["body"], bytes.fromhex(notice["signature"])
-            message = self._signed(word, body, sender=sender)
-            good = is_signed_by(self._keys[sender], message=message, signature=signature)
-        except (ValueError, KeyError, TypeError, RecursionError, ConfideError):
+        """Return a body whose signature is good; of any other nothing is parsed."""
+        between = content.rfind(_BETWEEN)
+        if not content.startswith(_BEFORE) or not content.endswith(_AFTER) or between < 0:
             return None
-        return body if good else None
+        body = memoryview(content)[len(_BEFORE) : between]
+        try:
+            signature = bytes.fromhex(content[between + len(_BETWEEN) : -len(_AFTER)].decode())
+            message = self._signed(word, body, sender=sender)
+            if is_signed_by(self._keys[sender], message=message, signature=signature):
+                return json.loads(bytes(body))
+        except (ValueError, KeyError, TypeError, RecursionError, ConfideError):
+            pass
+        return None
 
-    def _signed(self, word: str, body: Json, *, sender: str) -> bytes:
+    def _signed(self, word: str, body: bytes | memoryview, *, sender: str) -> bytes:
         about = {
             "run": self.run,
             "federation": self._context,
             "kind": word,
             "sender": sender,
-            "body": hashlib.sha256(canonical_bytes(body)).hexdigest(),
+            "body": hashlib.sha256(body).hexdigest(),
         }
         return _DOMAIN + canonical_bytes(about)
 
@@ -198,11 +228,3 @@ class Board:
 def _word(kind: NoticeKind, number: int | None) -> str:
     """Return what a kind is called, in a round where it has one for each."""
     return kind.value if number is None else f"{kind.value}-{number}"
-
-
-def _read_if_fits(name: str, *, folder: int, largest: int) -> bytes | None:
-    """Return the content of a file; None of what is none or too long, which hides no other."""
-    try:
-        return read_beside(name, folder=folder, largest=largest)
-    except OSError:  # NotAFileError as well
-        return None

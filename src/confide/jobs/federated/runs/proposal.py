@@ -157,24 +157,32 @@ def require_approved(plan: Summed, *, digest: str) -> None:
 
 def _moment(text: str) -> dt.datetime:
     moment = dt.datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError("expected a time with its zone")
+    if moment.tzinfo is None or not dt.MINYEAR < moment.year < dt.MAXYEAR:
+        raise ValueError("expected a time with its zone, to which minutes can be added")
     return moment
 
 
-def proposals(root: Path, *, federation: Federation) -> list[Proposal]:
+def proposals(
+    root: Path, *, federation: Federation, boards: dict[str, Board] | None = None
+) -> list[Proposal]:
     """Return all runs that the coordinator proposed in a folder, the latest first.
+
+    Args:
+        root: The folder.
+        federation: Whose keys are pinned.
+        boards: Those of each run at an earlier look, which know what they read; new ones are added.
 
     Raises:
         MessageRefusedError: If the only ones there are of another key or federation.
         OSError: If the folder cannot be read.
     """
-    found, refused = [], None
+    found, refused, known = [], None, {} if boards is None else boards
     for name in sorted(entry.name for entry in os.scandir(root)):
         named = _FOLDER.fullmatch(name)
         if named is None:
             continue
-        board = Board(root, federation=federation, run=named[1])
+        board = known.get(named[1]) or Board(root, federation=federation, run=named[1])
+        known[named[1]] = board
         try:
             board.require_own(NoticeKind.PROPOSED, federation.coordinator.name)
             body = board.read(NoticeKind.PROPOSED, federation.coordinator.name)

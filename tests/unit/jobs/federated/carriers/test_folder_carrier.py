@@ -138,3 +138,19 @@ def test_rounds_have_folders_of_their_own(view, tmp_path):
     view("coordinator").put(b"said", leg=Leg.KEYS, to="all")
     other = FolderCarrier(tmp_path, terms=Hospitals(tmp_path).of_round(1), member="site-0")
     assert taken(other) == []
+
+
+def test_no_message_is_written_or_read_through_a_link_in_place_of_the_round(view, terms, tmp_path):
+    victim, place = tmp_path / "victim", tmp_path / terms.context.hex()[:32]
+    victim.mkdir()
+    place.symlink_to(victim)
+    with pytest.raises(OSError, match=place.name):
+        view("site-0").put(b"said", leg=Leg.ADVERTISE, to="coordinator")
+    assert list(victim.iterdir()) == []
+    place.unlink()
+    view("coordinator").put(b"said", leg=Leg.KEYS, to="all")
+    assert taken(view("site-0")) == [b"said"]
+    place.rename(victim / "moved")
+    place.symlink_to(victim / "moved")
+    assert taken(view("site-0")) == []
+    assert not view("coordinator").has_said(Leg.KEYS)

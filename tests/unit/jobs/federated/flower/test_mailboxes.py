@@ -110,6 +110,50 @@ def test_a_mailbox_takes_no_more_of_a_member_than_a_federation_needs(north, monk
         north.take([(NOTICE, CONTENT)], senders=("hub",))
 
 
+def said(count, *, sender="hub"):
+    """Small files of one member."""
+    contents = [f"{i}".encode() for i in range(count)]
+    return [
+        (f"{RUN}/{sender}/said.{hashlib.sha256(each).hexdigest()}.json", each) for each in contents
+    ]
+
+
+def test_what_a_mailbox_holds_is_counted_once_a_letter_and_costs_nothing_again(north, monkeypatch):
+    looks, names = [], Mailbox._names
+
+    def counted(self, senders):
+        looks.append(senders)
+        return names(self, senders)
+
+    monkeypatch.setattr(Mailbox, "_names", counted)
+    assert north.take(said(200), senders=("hub",)) == 200
+    assert len(looks) == 1
+    digests = []
+    monkeypatch.setattr(mailboxes.hashlib, "sha256", digests.append)
+    again = [(name, b"") for name in north.held(("hub",))]
+    assert north.take(again, senders=MEMBERS) == 0
+    assert (len(again), digests) == (200, [])
+
+
+def test_a_letter_of_more_files_than_a_federation_needs_is_refused_whole(
+    north, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(mailboxes, "MOST_FILES", 9)
+    for letter in (said(10), said(5) + said(5), said(1) * 10):
+        with pytest.raises(MessageRefusedError, match="sends more than a federation needs"):
+            north.take(iter(letter), senders=("hub",))
+    assert everything(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "last", [f"{RUN}/south/said.{DIGEST}.json", f"{RUN}/hub/said.{'0' * 64}.json"]
+)
+def test_a_letter_with_a_file_that_its_giver_may_not_give_is_refused_whole(last, north, tmp_path):
+    with pytest.raises(MessageRefusedError):
+        north.take([*said(3), (last, CONTENT)], senders=("hub",))
+    assert everything(tmp_path) == []
+
+
 def test_a_full_letter_leaves_the_rest_for_the_next_one(north, monkeypatch):
     monkeypatch.setattr(mailboxes, "_FULL", 10)
     names = []

@@ -1,9 +1,15 @@
 """Notices of a run: one file each, signed, whole, and nobody else's."""
 
+import hashlib
+import json
+import tracemalloc
+
 import pytest
 
 from confide.errors import ContractError, MessageRefusedError
+from confide.jobs.federated.runs import notices
 from confide.jobs.federated.runs.notices import Board, NoticeKind
+from confide.jobs.federated.runs.proposal import proposals
 from federations import Hospitals
 
 RUN = "a" * 64
@@ -139,3 +145,84 @@ def test_what_cannot_be_read_hides_no_other_notice(is_link, hospitals, tmp_path)
         with first.open("wb") as file:
             file.truncate(2**28 + 1)
     assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") == {"why": "cut off"}
+
+
+def littered(folder, *, sender="site-1", kind=NoticeKind.ADDED, files=6, size=2**22):
+    """Files of the right names that nobody signed, of which each is a list of many numbers."""
+    place = folder / f"run-{RUN}" / sender
+    place.mkdir(parents=True)
+    for i in range(files):
+        content = f'{{"body":[{i},'.encode() + b"0," * (size // 2) + b'0],"signature":"00"}'
+        digest = hashlib.sha256(content).hexdigest()
+        (place / f"{kind.value}.{digest}.json").write_bytes(content)
+
+
+def counted(patch, of, name):
+    """Calls of a function from here on."""
+    calls, true = [], getattr(of, name)
+
+    def call(*given, **how):
+        calls.append(given)
+        return true(*given, **how)
+
+    patch.setattr(of, name, call)
+    return calls
+
+
+def test_what_nobody_signed_is_held_one_file_at_a_time_and_never_parsed(
+    hospitals, tmp_path, monkeypatch
+):
+    littered(tmp_path)
+    parsed = counted(monkeypatch, json, "loads")
+    reading = board(hospitals, tmp_path)
+    tracemalloc.start()
+    assert reading.read(NoticeKind.ADDED, "site-1") is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert parsed == []
+    assert peak < 3 * 2**22
+
+
+def test_what_is_nobodys_word_is_read_once_however_often_it_is_looked_at(
+    hospitals, tmp_path, monkeypatch
+):
+    littered(tmp_path, size=2)
+    half = tmp_path / f"run-{RUN}" / "site-1" / f"added.{'0' * 64}.json"
+    half.write_bytes(b"not whole")
+    reads = counted(monkeypatch, notices, "read_beside")
+    reading = board(hospitals, tmp_path)
+    for _ in range(3):
+        assert reading.read(NoticeKind.ADDED, "site-1") is None
+    assert len(reads) == 7
+    with pytest.raises(MessageRefusedError, match="not signed"):
+        reading.require_own(NoticeKind.ADDED, "site-1")
+    post(hospitals, tmp_path, kind=NoticeKind.ADDED)
+    assert reading.read(NoticeKind.ADDED, "site-1") == {"why": "cut off"}
+
+
+def test_who_waits_for_a_proposal_reads_what_is_nobodys_word_once(hospitals, tmp_path, monkeypatch):
+    littered(tmp_path, sender="coordinator", kind=NoticeKind.PROPOSED, size=2)
+    reads, boards = counted(monkeypatch, notices, "read_beside"), {}
+    for _ in range(3):
+        with pytest.raises(MessageRefusedError, match="not signed"):
+            proposals(tmp_path, federation=hospitals.federation, boards=boards)
+    assert len(reads) == 6
+
+
+@pytest.mark.parametrize("step", ["run", "member"])
+def test_no_notice_is_written_or_read_through_a_link_on_the_way(step, hospitals, tmp_path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    place = tmp_path / f"run-{RUN}"
+    if step == "member":
+        place.mkdir()
+        place /= "site-1"
+    place.symlink_to(victim)
+    with pytest.raises(OSError, match=r"run-|site-1"):
+        post(hospitals, tmp_path)
+    assert list(victim.iterdir()) == []
+    place.unlink()
+    post(hospitals, tmp_path)
+    place.rename(victim / "moved")
+    place.symlink_to(victim / "moved")
+    assert board(hospitals, tmp_path).read(NoticeKind.ENDED, "site-1") is None
