@@ -155,7 +155,7 @@ def test_the_instance_that_was_trained_handed_out_again_is_caught(tmp_path, monk
         return module, program
 
     def advanced(self, rows, **how):
-        of = module_training.rows_of(rows, spec=self._spec, dataset=self._plan.dataset)
+        of = module_training.rows_of(rows, reads=self._spec.reads, dataset=self._plan.dataset)
         trained[-1](torch.from_numpy(of.inputs))
         return given(self, rows, **how)
 

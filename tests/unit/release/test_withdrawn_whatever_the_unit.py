@@ -148,7 +148,7 @@ def test_jobs_leave_out_rows_that_are_protected_one_by_one_with_their_patient(ho
 
 def test_copies_that_are_being_written_are_said_to_be_left_and_the_same_again_ends_it(hospital):
     preparation(hospital).prepare()
-    with build._alone(hospital.parent / ".confide" / "prepared"):
+    with build.writing_alone(hospital.parent / ".confide" / "prepared"):
         ran = run("patients", "forget", hospital, typed="4\n")
     assert ran.code == 7
     assert "Done: row" in ran.err
