@@ -16,10 +16,12 @@ References:
     [Circe] OHDSI. circe-be: cohort definitions as SQL. https://github.com/OHDSI/circe-be
 """
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -75,6 +77,25 @@ _ORDERS: Mapping[str, str] = {
     ),
 }
 """An order of Circe that may leave ties, and the same order without them."""
+_NAMES = frozenset(
+    {
+        "name",
+        "Title",
+        "description",
+        "cdmVersionRange",
+        "CONCEPT_NAME",
+        "CONCEPT_CODE",
+        "CONCEPT_CLASS_ID",
+        "DOMAIN_ID",
+        "VOCABULARY_ID",
+        "STANDARD_CONCEPT",
+        "STANDARD_CONCEPT_CAPTION",
+        "INVALID_REASON",
+        "INVALID_REASON_CAPTION",
+    }
+)
+"""Keys of texts for readers, which no query has."""
+_WORD = re.compile(r"[!+-]?[A-Za-z0-9_.:-]*")
 _COLUMNS = "SELECT column_name FROM (DESCRIBE cohort)"
 
 
@@ -125,8 +146,9 @@ def cohort_query(definition: CohortDefinition) -> str:
     except ImportError:
         raise MissingExtraError("duckcdm", extra="cohorts") from None
     try:
+        expression, texts = _with_tokens(definition)
         asked = build_cohort_query(
-            definition.expression,
+            expression,
             cdm_schema=f"{ATTACHED}.main",
             vocabulary_schema="vocabulary.main",
             target_table="found.main.cohort",
@@ -134,6 +156,8 @@ def cohort_query(definition: CohortDefinition) -> str:
             cohort_id=definition.number,
         )
         query = str(translate(render(asked), "duckdb"))
+    except ContractError:
+        raise
     except Exception as error:  # noqa: BLE001 - of a library, on a file that somebody sent
         raise ContractError(
             f"{definition.name} is no definition of a cohort ({type(error).__name__}).",
@@ -141,7 +165,48 @@ def cohort_query(definition: CohortDefinition) -> str:
         ) from None
     for loose, whole in _ORDERS.items():
         query = query.replace(loose, whole)
+    for token, text in texts.items():
+        query = query.replace(token, text.replace("'", "''"))
     return query
+
+
+def _with_tokens(definition: CohortDefinition) -> tuple[str, Mapping[str, str]]:
+    """Return a definition whose texts are words without a meaning, and what each stands for.
+
+    Circe writes texts into a query and fills places of the query afterwards, so that a text may
+    pass for a place, or a place open a text.  Names of things are no part of a query and are left
+    out; every other text is a word, a number or a date.
+
+    Raises:
+        ContractError: If a text stands where none belongs.
+        ValueError: If it is no JSON.
+    """
+    texts: dict[str, str] = {}
+
+    def word(text: str) -> str:
+        if not _WORD.fullmatch(text):
+            raise ContractError(
+                f"{definition.name} holds a text where a word, a number or a date belongs: "
+                f"{text[:40]!r}.",
+                hint="Export it as JSON from ATLAS: the tab Export of the definition.",
+            )
+        return text
+
+    def tamed(value: Any, *, key: str) -> Any:
+        if isinstance(value, dict):
+            kept = {k: v for k, v in value.items() if k not in _NAMES}
+            return {word(k): tamed(v, key=k) for k, v in kept.items()}
+        if isinstance(value, list):
+            return [tamed(each, key=key) for each in value]
+        if not isinstance(value, str):
+            return value
+        if key == "Text":
+            token = f"confidetext{len(texts)}x"
+            texts[token] = value.replace("\0", "\ufffd")
+            return token
+        return word(value)
+
+    return json.dumps(tamed(json.loads(definition.expression), key="")), texts
 
 
 def cohort_rows(
@@ -208,7 +273,11 @@ def cohort_rows(
                     f"{each.name} asks for what this CDM does not have ({type(error).__name__}).",
                     hint=_lacking(error),
                 ) from None
-        return connection.sql("FROM found.main.cohort ORDER BY ALL").to_arrow_table()
+        found = connection.sql("FROM found.main.cohort ORDER BY ALL").to_arrow_table()
+    asked = {each.number for each, _ in queries}
+    if not asked.issuperset(found["cohort_definition_id"].unique().to_pylist()):
+        raise ContractError("A definition found a cohort of another number.")
+    return found
 
 
 def put_cohorts(found: "pa.Table", *, cdm: Path, numbers: Sequence[int]) -> None:

@@ -76,6 +76,7 @@ class DuckDBEngine(AskedInSql):
         self._spill = spill
         self._standing = standing
         self._copies = copies
+        self._copied = SourceState.of(copies.files() if copies else ())
         self._state = state or SourceState()
         self._last: dict[_Many, WrittenPass] = {}
 
@@ -85,8 +86,11 @@ class DuckDBEngine(AskedInSql):
         return self._state
 
     def sound(self) -> bool:
-        """Return whether it still answers: some failures break the connection for good."""
-        return self._session.sound()
+        """Return whether it still answers, and copies that it reads are those that it opened.
+
+        Some failures break the connection for good.
+        """
+        return self._session.sound() and self._copied.holds()
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.

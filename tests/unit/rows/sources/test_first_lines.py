@@ -222,7 +222,7 @@ def test_init_names_the_option_that_it_cannot_take(tmp_path):
         (
             "source: {kind: csv, path: data}",
             "source:",
-            "source: expected keys such as checked or kind",
+            "source: expected keys such as checked or copies-schema or kind",
         ),
         ("columns:\n", "columns: 5\n#", "columns: expected a mapping of names"),
     ],

@@ -253,6 +253,72 @@ def test_a_definition_that_somebody_sent_selects_persons_and_does_nothing_else(
     assert set(tmp_path.iterdir()) == there
 
 
+BREAKS_OUT = (
+    "OR EXISTS (SELECT 1 FROM source.main.condition_occurrence z WHERE z.person_id = 17) "
+    "OR C.stop_reason like "
+)
+
+
+def with_texts(first, second):
+    """Return a definition two of whose criteria look at the reason of a stop."""
+
+    def criterion(text):
+        stopped = {"Text": text, "Op": "contains"}
+        return {"ConditionOccurrence": {"CodesetId": 0, "StopReason": stopped}}
+
+    sent = definition()
+    sent["PrimaryCriteria"]["CriteriaList"].append(criterion(first))
+    sent["AdditionalCriteria"] = {
+        "Type": "ALL",
+        "CriteriaList": [
+            {
+                "Criteria": criterion(second),
+                "StartWindow": {
+                    "Start": {"Days": 0, "Coeff": -1},
+                    "End": {"Days": 0, "Coeff": 1},
+                },
+                "Occurrence": {"Type": 2, "Count": 1},
+            }
+        ],
+        "DemographicCriteriaList": [],
+        "Groups": [],
+    }
+    return sent
+
+
+PLACES = ("@eventTable", "@criteriaQuery", "@cdm_database_schema", "{@x}?{a}:{b}", "'", "\\'", "--")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_text_of_a_definition_is_more_than_a_text(tmp_path, athena, place):
+    persons = list(range(1, 21))
+    cdm = database(tmp_path / "cdm.duckdb", persons)
+    with duckdb.connect(str(cdm)) as connection:
+        connection.execute("ALTER TABLE condition_occurrence ADD COLUMN stop_reason VARCHAR")
+        said = "UPDATE condition_occurrence SET stop_reason = ? WHERE person_id <= 5"
+        connection.execute(said, [f"because {place} of it"])
+        expected = connection.execute(
+            "SELECT DISTINCT n, person_id FROM condition_occurrence, (VALUES (0), (5)) asked (n)"
+            f" WHERE person_id <= 5 AND condition_concept_id = {TYPE_2}"
+        ).fetchall()
+    for number, (first, second) in enumerate([(BREAKS_OUT, place), (place, BREAKS_OUT)]):
+        path = written(tmp_path, with_texts(first, second), name=f"sent{number}.json")
+        fill_cohorts(cdm, definitions=[f"{number}={path}"], vocabulary=athena)
+    path = written(tmp_path, with_texts(place, place), name="sent.json")
+    fill_cohorts(cdm, definitions=[f"5={path}"], vocabulary=athena)
+    assert {(number, person) for number, person, *_ in rows(cdm)} == set(expected)
+    assert expected
+
+
+@pytest.mark.parametrize("key", ["Type", "Op", "CodesetId", "Count"])
+def test_a_text_where_none_belongs_is_refused(tmp_path, athena, key):
+    sent = json.dumps(definition(rules=True) | {"more": {key: "1 OR 1 = 1"}})
+    cdm = database(tmp_path / "cdm.duckdb", [1])
+    (tmp_path / "sent.json").write_text(sent)
+    with pytest.raises(ContractError, match=r"sent\.json holds a text"):
+        fill_cohorts(cdm, definitions=[f"1={tmp_path / 'sent.json'}"], vocabulary=athena)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"PrimaryCriteria": 3}', "\ud800", "[" * 9000])
 def test_what_is_no_definition_is_refused_and_nothing_written(tmp_path, athena, content):
     cdm = database(tmp_path / "cdm.duckdb", [1])

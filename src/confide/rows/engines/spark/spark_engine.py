@@ -77,6 +77,7 @@ class SparkEngine(AskedInSql):
         self._state = state
         self._beside = DuckDBBeside(identity_parameters(hash_key, of=dataset.unit.entity))
         self._standing, self._copies = standing, copies
+        self._copied = SourceState.of(copies.files() if copies else ())
         self._last: dict[_Many, _Bound] = {}
 
     @property
@@ -85,8 +86,8 @@ class SparkEngine(AskedInSql):
         return self._state
 
     def sound(self) -> bool:
-        """Return whether the driver still answers."""
-        return self._rows.sound()
+        """Return whether the driver still answers, and copies are those that were opened."""
+        return self._rows.sound() and self._copied.holds()
 
     def check(self, aggregates: Sequence[Asked], *, dataset: Dataset) -> None:
         """Bind the aggregates against the schema of the source, reading no rows.
