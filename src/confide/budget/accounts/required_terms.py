@@ -57,8 +57,10 @@ def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
     if old.caps != new.caps:
         raise PolicyError(
             f"Lineage {old.lineage!r} was charged under other caps: {_caps_text(old, new=new)}.",
-            hint="Put dataset.yaml back, or run: confide ledger amend-caps --reason ...; it "
-            "records why. Under zcdp a cap written as ε also moves when delta does.",
+            hint="Put the caps in dataset.yaml back, or run: confide ledger amend-caps --reason "
+            "...; it records why. In Python pass the lifetime= of before, which is the first fit's "
+            "epsilon where none was passed. Under zcdp a cap written as ε also moves when delta "
+            "does.",
         )
 
 
