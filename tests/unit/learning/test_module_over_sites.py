@@ -207,12 +207,14 @@ def test_a_site_with_other_settings_takes_no_part_and_nobody_is_charged(tmp_path
     assert [state for name in sites.names for state, _ in sites.entries(name)] == ["cancelled"] * 2
 
 
-def test_a_site_with_other_first_weights_is_told_so_and_steered_to_no_other_digest(tmp_path):
+def test_a_site_with_other_first_weights_is_told_so_and_steered_to_no_other_digest(
+    tmp_path, monkeypatch
+):
     sites, other = ModuleSites(tmp_path, counts=(30, 40, 50)), torch.nn.Linear(3, 1)
     agreed = sites.digest()
     hub = sites.member("hub", seconds=0.1)
-    with pytest.raises(RoundAbortedError), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Coordinator, "abort", lambda *_: None)
+    monkeypatch.setattr(Coordinator, "abort", lambda *_: None)
+    with pytest.raises(RoundAbortedError):
         hub.coordinate()
     with pytest.raises(ContractError, match="the first weights differ") as told:
         sites.fit("site-1", approve=agreed, module=other)

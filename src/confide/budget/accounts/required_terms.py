@@ -84,8 +84,8 @@ def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
         raise PolicyError(
             f"Lineage {terms.lineage!r} was charged under other caps, in rows that are lost: "
             f"{_caps_text(old, new=terms)}.",
-            hint="Put dataset.yaml back, and plan. Then raise them: confide ledger amend-caps "
-            "--reason ...",
+            hint="Put dataset.yaml back (in Python the lifetime= of before), and plan. Then raise "
+            "them: confide ledger amend-caps --reason ...",
         )
     return terms
 

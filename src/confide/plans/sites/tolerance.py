@@ -60,7 +60,7 @@ class Tolerance:
                 f"Expected 3 to {MOST_SITES} sites, got {self.sites}.",
                 hint="Of two sites each would get the other's numbers: enrol a third one."
                 if self.sites < 3
-                else "Let some of them release together beforehand, as one site.",
+                else "Let some that may pool their rows take part as one site.",
             )
         if self.drops < 0 or self.colluders < 1:
             raise InvalidParameterError(

@@ -83,7 +83,8 @@ def found(
         sites_per_person: Of how many sites one person may be a patient.
 
     Raises:
-        ContractError: If a member is not so written, a name or key stands twice, or the file exists.
+        ContractError: If a member is not so written, a name or key stands twice, or the
+            file exists.
         InvalidParameterError: If no site would be protected.
     """
     count = len(sites)

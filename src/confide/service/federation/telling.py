@@ -147,10 +147,8 @@ def _in_public(failure: ConfideError) -> tuple[NoticeKind, str]:
             told = "its files do not fit the plan; nothing was charged."
         case RoundAbortedError():
             said = str(failure).removesuffix(failure.hint).strip()
-            charged = (
-                "" if said.lower().endswith("nothing was charged.") else " Nothing was charged."
-            )
-            return NoticeKind.ENDED, f"{said}{charged}"
+            is_said = said.lower().endswith("nothing was charged.")
+            return NoticeKind.ENDED, said if is_said else f"{said} Nothing was charged."
         case _:
             return NoticeKind.ENDED, _UNKNOWN
     return NoticeKind.REFUSED, told

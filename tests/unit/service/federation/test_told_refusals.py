@@ -129,7 +129,7 @@ def test_that_nothing_was_charged_is_said_once_of_a_run_that_was_ended(sites):
 def test_a_federation_file_is_not_written_over_and_the_fix_is_named(sites):
     text = sites.file.read_text()
     members = [f"site-{i}=ed25519:{i:064x}" for i in range(3)]
-    with pytest.raises(ContractError, match="exists already.*another --out"):
+    with pytest.raises(ContractError, match=r"exists already.*another --out"):
         found(sites.file, coordinator="hub=ed25519:" + "f" * 64, sites=members)
     assert sites.file.read_text() == text
     with pytest.raises(InvalidParameterError, match="enrol a third"):

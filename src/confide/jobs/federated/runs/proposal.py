@@ -139,7 +139,7 @@ class Proposal:
             )
 
     def told_apart(self, plan: Summed) -> str:
-        """Return a sentence on which parts of a plan are others here; public, no value of either."""
+        """Return a sentence on which parts of a plan are others here; no value of either."""
         mine = plan.to_json()
         other = _differing(mine, self.plan)
         first = "federation" if "federation" in other else ""  # by which measurements differ too
