@@ -121,9 +121,12 @@ def test_a_site_whose_coordinator_is_silent_is_told_that_nothing_was_charged(sit
 
 
 def test_that_nothing_was_charged_is_said_once_of_a_run_that_was_ended(sites):
-    sites.together(serving=["site-0"], seconds=1)
+    caps = ("release: {epsilon: 3}", "release: {epsilon: 0.01}")
+    changed(sites.root / "site-2" / "dataset.yaml", _=caps)
+    sites.together(seconds=20)
     (run,) = status(federation=sites.file, folder=sites.shared).runs
-    assert [each.why.lower().count("nothing was charged") for each in run.sites] == [1, 0, 0]
+    assert [each.said for each in run.sites] == ["ended", "ended", "refused"]
+    assert [each.why.lower().count("nothing was charged") for each in run.sites] == [1, 1, 1]
 
 
 def test_a_federation_file_is_not_written_over_and_the_fix_is_named(sites):
