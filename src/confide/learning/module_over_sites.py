@@ -93,9 +93,6 @@ class ModuleOverSites:
         folder: The one that is synchronised.
         seconds: How long each word of another member is waited for.
         pause: Seconds between looks.
-
-    Raises:
-        ContractError: If ``unit`` is none of these, or local steps are told of another.
     """
 
     def __init__(
@@ -111,14 +108,7 @@ class ModuleOverSites:
         pause: float = 0.2,
     ) -> None:
         self.classifier = classifier
-        self._unit = _unit(unit)
-        if self._unit is not ClippedOnce.SITE and (local_steps, local_rate) != (None, None):
-            raise ContractError(
-                "Local steps are of whole sites' updates; here each patient's gradient is clipped.",
-                hint="Leave out local_steps and local_rate, or write unit='site'.",
-            )
-        self._local_steps = LOCAL_STEPS if local_steps is None else local_steps
-        self._local_rate = LOCAL_RATE if local_rate is None else local_rate
+        self._unit, self._local_steps, self._local_rate = unit, local_steps, local_rate
         self._file = Path(federation)
         self._meeting = Meeting(folder=Path(folder), seconds=seconds, pause=pause)
 
@@ -264,8 +254,13 @@ class ModuleOverSites:
                 "Over sites every patient is in each step.", hint="Leave out batch."
             )
         module, program = model._validated(features)
-        match self._unit:
+        match _unit(self._unit):
             case ClippedOnce.PATIENT:
+                if (self._local_steps, self._local_rate) != (None, None):
+                    raise ContractError(
+                        "Local steps are of whole sites' updates; here patients are clipped.",
+                        hint="Leave out local_steps and local_rate, or write unit='site'.",
+                    )
                 return module, self._by_patient(ws, features, module=module, program=program)
             case ClippedOnce.SITE:
                 return module, self._by_site(ws, features, module=module, program=program)
@@ -322,8 +317,8 @@ class ModuleOverSites:
             parameters=weights,
             clip=CLIP_OF_UPDATES if model.clip is None else amount(model.clip),
             steps=model.epochs,
-            local_steps=self._local_steps,
-            local_rate=amount(self._local_rate),
+            local_steps=LOCAL_STEPS if self._local_steps is None else self._local_steps,
+            local_rate=LOCAL_RATE if self._local_rate is None else amount(self._local_rate),
             sigma_squared=squared,
             optimizer=optimizer_of(model.optimizer),
             learning_rate=amount(model.learning_rate),

@@ -234,8 +234,9 @@ def test_a_member_whose_key_is_not_in_the_federation_gets_no_plan(silent, tmp_pa
 
 @pytest.mark.parametrize("local", [{"local_steps": 20}, {"local_rate": "0.3"}])
 def test_local_steps_without_whole_sites_are_refused(silent, local):
+    made = ModuleOverSites(silent.classifier("hub"), federation=silent.file, **local)
     with pytest.raises(ContractError, match="write unit='site'"):
-        ModuleOverSites(silent.classifier("hub"), federation=silent.file, **local)
+        made.plan()
 
 
 def test_another_epsilon_without_a_lifetime_is_refused_with_the_fix_of_python(tmp_path):
