@@ -30,6 +30,7 @@ from confide.privacy.exact import Number
 from confide.privacy.unit import Entity
 from confide.release.site.seal import sealing
 from confide.service.federation.meeting import Meeting
+from confide.service.planning.loss import told_loss
 from confide.service.releasing.jobs import planned
 from confide.workspace import Workspace
 
@@ -61,6 +62,15 @@ class PlanOverSites:
     variance: float
     drowned: float
     clips: float
+
+    def __str__(self) -> str:
+        """Return what an operator looks at before approving; all of it is in ``plan``."""
+        return (
+            f"Plan {self.digest}\n"
+            f"over sites {', '.join(self.sites)}; each is charged {told_loss(self.plan).text}\n"
+            f"noise: {self.variance:.3g} times the variance of one curator's; "
+            f"drowned {self.drowned:.2g}; {self.clips:.2g} clips a weight and step"
+        )
 
 
 class ClippedOnce(enum.Enum):

@@ -232,6 +232,16 @@ def test_a_member_whose_key_is_not_in_the_federation_gets_no_plan(silent, tmp_pa
     assert silent.member("hub").plan().digest == silent.member("site-0").plan().digest
 
 
+def test_a_plan_over_sites_prints_as_what_an_operator_looks_at(silent):
+    plan = silent.member("hub").plan()
+    shown = str(plan)
+    assert shown.splitlines()[0] == f"Plan {plan.digest}"
+    assert "site-0, site-1, site-2" in shown
+    assert "ε = 2.9" in shown
+    assert f"drowned {plan.drowned:.2g}" in shown
+    assert len(shown) < 500
+
+
 @pytest.mark.parametrize("local", [{"local_steps": 20}, {"local_rate": "0.3"}])
 def test_local_steps_without_whole_sites_are_refused(silent, local):
     made = ModuleOverSites(silent.classifier("hub"), federation=silent.file, **local)
