@@ -168,8 +168,9 @@ class LedgerContract(abc.ABC):
         reservation = ledger.reserve(request())
         other = self.open(folder, clock)
         for caller in (ledger, other):
-            with pytest.raises(PolicyError, match="in progress"):
+            with pytest.raises(PolicyError, match=r"in progress.*in another terminal") as told:
                 caller.reserve(request())
+            assert "key" not in str(told.value)
         with pytest.raises(PolicyError, match="by another"):
             other.start_reading(reservation)
         other.close()

@@ -237,7 +237,7 @@ def state_error(held: Held, *, wanted: str) -> PolicyError:
         return burned(number)
     return PolicyError(
         f"Entry {number} is {state.value} and cannot be {wanted}.",
-        hint="Ask again with the same request key to get what it has.",
+        hint="Run the same again to get what it has.",
     )
 
 
@@ -259,10 +259,10 @@ def burned(number: int) -> BurnedError:
 
 
 def in_progress(number: int) -> PolicyError:
-    """Return the refusal of a key that somebody is working on."""
+    """Return the refusal of a request that somebody is working on."""
     return PolicyError(
-        f"Entry {number}, with the same request key, is in progress.",
-        hint="Wait for it to end and ask again with the same key.",
+        f"The same request is in progress already, as entry {number}, perhaps in another terminal.",
+        hint="Wait for it to end, then run the same again: its answer costs nothing more.",
     )
 
 

@@ -194,14 +194,17 @@ def status(
     *,
     folder: FolderPath,
     federation: FederationPath = HERE,
+    every: Annotated[bool, typer.Option("--all", help="Earlier runs, too.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show how far each run has come, and what each site said."""
+    """Show how far the latest run has come, and what each site said; as JSON of all runs."""
     from confide.service.federation.status import status as told
 
     found = told(federation=federation, folder=folder)
-    Output(json=as_json, quiet=quiet).result("federate-status", found, show=lambda: _status(found))
+    Output(json=as_json, quiet=quiet).result(
+        "federate-status", found, show=lambda: _status(found, every=every)
+    )
 
 
 def _enrolled(made: "Enrolled") -> None:
@@ -222,7 +225,8 @@ def _own_plan(found: "OwnPlan") -> None:
     say(f"Over sites {', '.join(found.sites)}; this one is {found.site or 'no member'}.")
     say(f"The noise has {found.variance:.3g} times the variance of one trusted curator's.")
     say(f"Plan  {found.digest}", style="bold")
-    say("Nothing was charged or read. To take part:  --approve " + found.digest + " --out release")
+    say("Nothing was charged or read. Ask the coordinator for its digest: take part only if it is")
+    say("the same, with  --approve " + found.digest + " --out release")
 
 
 def _served(made: "Served") -> None:
@@ -242,16 +246,20 @@ def _ran(made: "JointRelease") -> None:
         say(f"No certificate of {name}: {why}")
 
 
-def _status(found: "FederationStatus") -> None:
+def _status(found: "FederationStatus", *, every: bool) -> None:
     say(f"Coordinator {found.coordinator}; sites {', '.join(found.sites)}.", style="bold")
     if not found.runs:
         say("No run was proposed.")
-    for each in found.runs:
+    for each in found.runs if every else found.runs[:1]:
         why = f" ({each.why})" if each.why else ""
         sums = f", {each.told} of {each.sums} sums" if each.sums > 1 else ""
         say(
             f"Run {each.run[:16]} of {each.at} UTC, plan {each.digest[:16]}: "
             f"{each.came_to}{sums}{why}"
         )
-        rows = [(one.site, one.said, one.why) for one in each.sites]
-        table(("site", "said", "why"), rows)
+        table(("site", "said"), [(one.site, one.said) for one in each.sites])
+        for reason in dict.fromkeys(one.why for one in each.sites if one.why):
+            say(f"{', '.join(one.site for one in each.sites if one.why == reason)}: {reason}")
+    earlier = 0 if every else len(found.runs[1:])
+    if earlier:
+        say(f"Earlier runs, which --all shows: {earlier}.")

@@ -23,13 +23,14 @@ from confide.learning.module_classifier import DPModuleClassifier
 from confide.learning.refusals import refuse_callers, refuse_learnt_steps
 from confide.plans.job import JobPlan
 from confide.plans.plan import Study
-from confide.plans.sites.federation import Member
+from confide.plans.sites.federation import Federation, Member
 from confide.privacy.accounting.concentrated import rho_for
 from confide.privacy.amount import amount
 from confide.privacy.exact import Number
 from confide.privacy.unit import Entity
 from confide.release.site.seal import sealing
 from confide.service.federation.meeting import Meeting
+from confide.service.planning.loss import told_loss
 from confide.service.releasing.jobs import planned
 from confide.workspace import Workspace
 
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from confide.jobs.learning.row_program import RowProgram
     from confide.service.federation.training import JointTraining, PlannedTraining
 
-LOCAL_STEPS, CLIP_OF_UPDATES = 10, Fraction(1)
-"""Of federated averaging."""
+LOCAL_STEPS, LOCAL_RATE, CLIP_OF_UPDATES = 10, Fraction("0.3"), Fraction(1)
+"""Of federated averaging, where none is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,15 @@ class PlanOverSites:
     variance: float
     drowned: float
     clips: float
+
+    def __str__(self) -> str:
+        """Return what an operator looks at before approving; all of it is in ``plan``."""
+        return (
+            f"Plan {self.digest}\n"
+            f"over sites {', '.join(self.sites)}; each is charged {told_loss(self.plan).text}\n"
+            f"noise: {self.variance:.3g} times the variance of one curator's; "
+            f"drowned {self.drowned:.2g}; {self.clips:.2g} clips a weight and step"
+        )
 
 
 class ClippedOnce(enum.Enum):
@@ -86,8 +96,9 @@ class ModuleOverSites:
     Args:
         classifier: What is trained; fitted by :meth:`fit`.
         unit: "patient": each patient's gradient is clipped; "site": each site's whole update.
-        local_steps: Steps of full batches that a site takes in a round, of ``unit="site"``.
-        local_rate: Their length.
+        local_steps: Steps of full batches that a site takes in a round, of ``unit="site"`` alone;
+            10 when None.
+        local_rate: Their length; 0.3 when None.
         federation: The federation.yaml, as every member has it.
         folder: The one that is synchronised.
         seconds: How long each word of another member is waited for.
@@ -99,15 +110,15 @@ class ModuleOverSites:
         classifier: DPModuleClassifier,
         *,
         unit: str = ClippedOnce.PATIENT.value,
-        local_steps: int = LOCAL_STEPS,
-        local_rate: Number = "0.3",
+        local_steps: int | None = None,
+        local_rate: Number | None = None,
         federation: str | Path = "federation.yaml",
         folder: str | Path = "shared",
         seconds: float = 3600,
         pause: float = 0.2,
     ) -> None:
         self.classifier = classifier
-        self._unit, self._local = unit, (local_steps, local_rate)
+        self._unit, self._local_steps, self._local_rate = unit, local_steps, local_rate
         self._file = Path(federation)
         self._meeting = Meeting(folder=Path(folder), seconds=seconds, pause=pause)
 
@@ -131,15 +142,16 @@ class ModuleOverSites:
             columns: Names of the columns, in their order; those that are declared, when None.
 
         Raises:
-            ContractError: If something is not declared, the module cannot be trained, or the noise
-                of the whole training is longer than what all gradients or updates together can
-                be; that says how many patients or sites would do.
+            ContractError: If something is not declared, the module cannot be trained, no member has
+                this workspace's key, or the noise of the whole training is longer than what all
+                gradients or updates together can be; that says how many patients or sites would do.
             UnsupportedError: If the ledger does not count in ρ.
         """
         features = self._declared(columns)
         with self._open(features) as ws:
             made = self._planned(ws, features)[1]
-        members, (weights, steps) = made.spec.federation, made.sizes
+            members, (weights, steps) = made.spec.federation, made.sizes
+            _require_member(ws.public_key, members)
         held, k = members.tolerance, members.sites_per_person
         return PlanOverSites(
             digest=made.plan.digest(),
@@ -254,6 +266,11 @@ class ModuleOverSites:
         module, program = model._validated(features)
         match _unit(self._unit):
             case ClippedOnce.PATIENT:
+                if (self._local_steps, self._local_rate) != (None, None):
+                    raise ContractError(
+                        "Local steps are of whole sites' updates; here patients are clipped.",
+                        hint="Leave out local_steps and local_rate, or write unit='site'.",
+                    )
                 return module, self._by_patient(ws, features, module=module, program=program)
             case ClippedOnce.SITE:
                 return module, self._by_site(ws, features, module=module, program=program)
@@ -310,8 +327,8 @@ class ModuleOverSites:
             parameters=weights,
             clip=CLIP_OF_UPDATES if model.clip is None else amount(model.clip),
             steps=model.epochs,
-            local_steps=self._local[0],
-            local_rate=amount(self._local[1]),
+            local_steps=LOCAL_STEPS if self._local_steps is None else self._local_steps,
+            local_rate=LOCAL_RATE if self._local_rate is None else amount(self._local_rate),
             sigma_squared=squared,
             optimizer=optimizer_of(model.optimizer),
             learning_rate=amount(model.learning_rate),
@@ -324,6 +341,16 @@ class ModuleOverSites:
         require_not_drowned(spec, delta=delta)
         rounds = AveragingRounds(spec, plan=plan, program=program, first=first_weights(module))
         return PlannedTraining(spec=spec, plan=plan, rounds=rounds)
+
+
+def _require_member(key: str, federation: Federation) -> None:
+    """Refuse who is none, as a workspace of another name is: its key was made just now."""
+    if all(key != each.key for each in (federation.coordinator, *federation.sites)):
+        raise ContractError(
+            f"No member of the federation has this workspace's key, {key}.",
+            hint="Pass the workspace that was enrolled, or enrol this one, and get the others' "
+            "federation.yaml.",
+        )
 
 
 def _unit(told: str) -> ClippedOnce:

@@ -242,6 +242,17 @@ def test_errors_have_the_exit_codes_of_all_commands(hospitals, tmp_path):
     assert "digest that was approved" in wrong.err
 
 
+def test_a_file_that_exists_is_not_written_over_and_another_is_asked_for(hospitals):
+    said = [word for name in NAMES[:3] for word in ("--site", hospitals.members[name])]
+    made = confide(
+        "federate", "init", "--coordinator", hospitals.members["hub"], *said,
+        "--out", hospitals.root / "federation.yaml",
+    )  # fmt: skip
+    assert made.code == 7
+    assert "Choose another --out" in made.err
+    assert "permissions" not in made.err
+
+
 SECONDS = 2
 SLACK = 60  # machines are slow; a wait without an end would be an hour
 
@@ -280,6 +291,18 @@ def test_a_coordinator_whom_no_site_answers_ends_in_time_and_names_the_sites(wai
     assert all(name in ran.err for name in waiting.names)
     assert untouched(waiting)
     assert not (waiting.root / "out").exists()
+
+
+def test_the_status_shows_the_latest_run_and_all_where_it_is_asked(waiting):
+    run_here(waiting)
+    run_here(waiting)
+    told = confide("federate", "status", *waiting.where)
+    every = confide("federate", "status", *waiting.where, "--all")
+    shown = [[w for w in each.out.splitlines() if w.startswith("Run ")] for each in (told, every)]
+    assert [len(each) for each in shown] == [1, 2]
+    assert shown[0] == shown[1][:1]
+    assert "Earlier runs, which --all shows: 1." in told.out
+    assert "why" not in told.out
 
 
 def test_a_site_whose_coordinator_is_silent_ends_in_time_and_charges_nothing(waiting):

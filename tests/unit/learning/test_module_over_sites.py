@@ -14,6 +14,7 @@ from command_line import confide  # noqa: E402
 from confide.errors import (  # noqa: E402
     BudgetExhaustedError,
     ContractError,
+    PolicyError,
     ReleaseFailedError,
     RoundAbortedError,
     UnsupportedError,
@@ -23,6 +24,7 @@ from confide.jobs.federated.runs.coordinate import Coordinator  # noqa: E402
 from confide.jobs.federated.training import rounds  # noqa: E402
 from confide.jobs.kinds import read_spec  # noqa: E402
 from confide.jobs.learning.walk import MODEL  # noqa: E402
+from confide.learning import ModuleOverSites  # noqa: E402
 from confide.plans.job import require_sound_job  # noqa: E402
 from confide.release.jobs.job_answer import JobAnswer, read_answer  # noqa: E402
 from confide.statistics import read_job  # noqa: E402
@@ -203,6 +205,57 @@ def test_a_site_with_other_settings_takes_no_part_and_nobody_is_charged(tmp_path
     assert "proposes another plan" in str(ended["site-1"])
     assert isinstance(ended["hub"], RoundAbortedError), ended
     assert [state for name in sites.names for state, _ in sites.entries(name)] == ["cancelled"] * 2
+
+
+def test_a_site_with_other_first_weights_is_told_so_and_steered_to_no_other_digest(
+    tmp_path, monkeypatch
+):
+    sites, other = ModuleSites(tmp_path, counts=(30, 40, 50)), torch.nn.Linear(3, 1)
+    agreed = sites.digest()
+    hub = sites.member("hub", seconds=0.1)
+    monkeypatch.setattr(Coordinator, "abort", lambda *_: None)
+    with pytest.raises(RoundAbortedError):
+        hub.coordinate()
+    with pytest.raises(ContractError, match="the first weights differ") as told:
+        sites.fit("site-1", approve=agreed, module=other)
+    assert "Do not approve another digest" in told.value.hint
+    assert sites.member("site-1", module=other).plan().digest not in str(told.value)
+    done = confide("federate", "status", "--folder", sites.shared, "--federation", sites.file)
+    assert "refused" in done.out
+    assert "the first weights differ" in " ".join(done.out.split())
+    assert sites.entries("site-1") == []
+
+
+def test_a_member_whose_key_is_not_in_the_federation_gets_no_plan(silent, tmp_path):
+    with pytest.raises(ContractError, match="No member of the federation has this workspace's key"):
+        silent.member("nobody").plan()
+    assert silent.member("hub").plan().digest == silent.member("site-0").plan().digest
+
+
+def test_a_plan_over_sites_prints_as_what_an_operator_looks_at(silent):
+    plan = silent.member("hub").plan()
+    shown = str(plan)
+    assert shown.splitlines()[0] == f"Plan {plan.digest}"
+    assert "site-0, site-1, site-2" in shown
+    assert "ε = 2.9" in shown
+    assert f"drowned {plan.drowned:.2g}" in shown
+    assert len(shown) < 500
+
+
+@pytest.mark.parametrize("local", [{"local_steps": 20}, {"local_rate": "0.3"}])
+def test_local_steps_without_whole_sites_are_refused(silent, local):
+    made = ModuleOverSites(silent.classifier("hub"), federation=silent.file, **local)
+    with pytest.raises(ContractError, match="write unit='site'"):
+        made.plan()
+
+
+def test_another_epsilon_without_a_lifetime_is_refused_with_the_fix_of_python(tmp_path):
+    sites = ModuleSites(tmp_path, counts=(30, 40, 50))
+    X, y, ids = sites.rows[0]
+    sites.classifier("alone", lifetime=None, epsilon="3").fit(X, y, patients=ids)
+    with pytest.raises(PolicyError, match="under other caps") as told:
+        sites.classifier("alone", lifetime=None, epsilon="2").fit(X, y, patients=ids)
+    assert "lifetime= of before" in told.value.hint
 
 
 def test_a_site_whose_budget_is_spent_takes_no_part_and_nobody_is_charged(tmp_path):

@@ -57,8 +57,10 @@ def require_terms(old: LedgerTerms, *, new: LedgerTerms) -> None:
     if old.caps != new.caps:
         raise PolicyError(
             f"Lineage {old.lineage!r} was charged under other caps: {_caps_text(old, new=new)}.",
-            hint="Put dataset.yaml back, or run: confide ledger amend-caps --reason ...; it "
-            "records why. Under zcdp a cap written as ε also moves when delta does.",
+            hint="Put the caps in dataset.yaml back, or run: confide ledger amend-caps --reason "
+            "...; it records why. In Python pass the lifetime= of before, which is the first fit's "
+            "epsilon where none was passed. Under zcdp a cap written as ε also moves when delta "
+            "does.",
         )
 
 
@@ -82,8 +84,8 @@ def as_lost(terms: LedgerTerms, *, lost: Told) -> LedgerTerms:
         raise PolicyError(
             f"Lineage {terms.lineage!r} was charged under other caps, in rows that are lost: "
             f"{_caps_text(old, new=terms)}.",
-            hint="Put dataset.yaml back, and plan. Then raise them: confide ledger amend-caps "
-            "--reason ...",
+            hint="Put dataset.yaml back (in Python the lifetime= of before), and plan. Then raise "
+            "them: confide ledger amend-caps --reason ...",
         )
     return terms
 

@@ -56,7 +56,12 @@ class Tolerance:
         if any(not isinstance(each, int) or isinstance(each, bool) for each in numbers):
             raise InvalidParameterError("Expected whole numbers of sites.")
         if not 3 <= self.sites <= MOST_SITES:
-            raise InvalidParameterError(f"Expected 3 to {MOST_SITES} sites, got {self.sites}.")
+            raise InvalidParameterError(
+                f"Expected 3 to {MOST_SITES} sites, got {self.sites}.",
+                hint="Of two sites each would get the other's numbers: enrol a third one."
+                if self.sites < 3
+                else "Let some that may pool their rows take part as one site.",
+            )
         if self.drops < 0 or self.colluders < 1:
             raise InvalidParameterError(
                 f"Expected drops ≥ 0 and colluders ≥ 1, got {self.drops} and {self.colluders}.",

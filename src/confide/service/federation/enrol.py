@@ -83,9 +83,9 @@ def found(
         sites_per_person: Of how many sites one person may be a patient.
 
     Raises:
-        ContractError: If a member is not so written, or a name or key stands twice.
+        ContractError: If a member is not so written, a name or key stands twice, or the
+            file exists.
         InvalidParameterError: If no site would be protected.
-        FileExistsError: If the file exists.
     """
     count = len(sites)
     federation = Federation(
@@ -99,7 +99,13 @@ def found(
         ),
         sites_per_person=sites_per_person,
     )
-    create_text(out, federation_text(federation))
+    try:
+        create_text(out, federation_text(federation))
+    except FileExistsError:
+        raise ContractError(
+            f"{out.name} exists already, and is not written over: members may have copies of it.",
+            hint="Choose another --out.",
+        ) from None
     held = federation.tolerance
     return Founded(
         file=out,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 from confide.budget.ledger import Entry
-from confide.errors import ContractError, MessageRefusedError
+from confide.errors import ContractError, MessageRefusedError, RoundAbortedError
 from confide.jobs.federated.carriers.by_folder import Waiting
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import Proposal, proposals
+from confide.jobs.federated.runs.proposal import Proposal, not_approved, proposals
 from confide.jobs.federated.runs.site_round import SiteRound, look_for_end
 from confide.jobs.federated.secure_sum.used_rounds import UsedRounds
 from confide.plans.job import JobPlan
@@ -102,9 +102,16 @@ def join_latest(
     waiting = Waiting(
         coordinator=federation.coordinator.name, seconds=meeting.seconds, pause=meeting.pause
     )
-    proposal = waiting.until(
-        lambda: latest_run(root, federation=federation, plan=plan, boards=boards)
-    )
+    try:
+        proposal = waiting.until(
+            lambda: latest_run(root, federation=federation, plan=plan, boards=boards)
+        )
+    except RoundAbortedError:
+        raise RoundAbortedError(
+            f"{federation.coordinator.name!r} proposed no run in time; nothing was charged.",
+            hint="Begin again once the coordinator runs (in Python: coordinate), and see that both "
+            "have the same folder.",
+        ) from None
     board = boards[proposal.run]
     with contextlib.ExitStack() as only:
         only.enter_context(alone(site.folder, about=proposal.run))
@@ -114,6 +121,71 @@ def join_latest(
                 proposal.require_timely(meeting.clock())
                 proposal.require_same(sums)
         return Joined(board=board, held=held, only=only.pop_all())
+
+
+def require_approved(
+    plan: Plan | JobPlan,
+    *,
+    sums: Summed,
+    approve: str,
+    site: Site,
+    name: str,
+    federation: Federation,
+    meeting: Meeting,
+) -> None:
+    """Refuse to go on with a plan of which another digest was approved.
+
+    Where a run lies in the folder, the text says which part of this site's plan is another than the
+    coordinator's, and the others are told that this site takes no part.
+
+    Args:
+        plan: That would be charged here.
+        sums: What the coordinator has to propose.
+        approve: Digest that this site's operator approved.
+        site: Open.
+        name: Of the site in the federation.
+        federation: Its members.
+        meeting: Where they meet.
+
+    Raises:
+        ContractError: If it is another one; nothing is charged.
+    """
+    if approve == sums.digest():
+        return
+    try:
+        proposal = _agreed_on(approve, plan=sums, root=meeting.folder, federation=federation)
+    except MessageRefusedError as refused:  # of another federation, or nobody's word
+        raise not_approved(why=str(refused)) from None
+    except OSError:
+        proposal = None
+    if proposal is None or proposal.digest == sums.digest():
+        raise not_approved(why="")
+    refusal = not_approved(why=proposal.told_apart(sums))
+    board = Board(meeting.folder, federation=federation, run=proposal.run)
+    with contextlib.ExitStack() as only:
+        try:
+            only.enter_context(alone(site.folder, about=proposal.run))
+        except ContractError:  # another process of this site is at the run
+            raise refusal from None
+        with told_why(board, proposed=proposal.digest, plan=plan, site=site, name=name):
+            raise refusal
+
+
+def _agreed_on(
+    digest: str, *, plan: Digested, root: Path, federation: Federation
+) -> Proposal | None:
+    """Return the latest run under way of a digest; else of any plan, and None where there is none.
+
+    Raises:
+        MessageRefusedError: If all that lies there is of another federation, or nobody's word.
+    """
+    hub = federation.coordinator.name
+    for each in proposals(root, federation=federation):
+        board = Board(root, federation=federation, run=each.run)
+        over = any(board.read(end, hub) for end in (NoticeKind.ABORTED, NoticeKind.ADDED))
+        if each.digest == digest and not over:
+            return each
+    return latest_run(root, federation=federation, plan=plan)
 
 
 def round_of(

@@ -10,7 +10,6 @@ from confide.errors import BudgetExhaustedError, ContractError
 from confide.files.federation.federation import read_federation
 from confide.files.study import DeclaredStudy
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import require_approved
 from confide.jobs.federated.runs.site_round import SiteRound
 from confide.plans.plan import Plan
 from confide.plans.soundness.soundness import require_sound
@@ -26,6 +25,7 @@ from confide.service.federation.meeting import (
     Meeting,
     join_latest,
     place_of,
+    require_approved,
     round_of,
 )
 from confide.service.federation.telling import certify, tell_charged_before, told_that
@@ -147,8 +147,16 @@ def serve_site(
     with site:
         plan, me = declared.plan_over(members), place_of(site, members)
         require_outside(out, folder=site.folder)
-        require_approved(plan, digest=approve)
         name = members.sites[me].name
+        require_approved(
+            plan,
+            sums=plan,
+            approve=approve,
+            site=site,
+            name=name,
+            federation=members,
+            meeting=meeting,
+        )
         joined = join_latest(
             plan,
             sums=plan,
@@ -161,7 +169,7 @@ def serve_site(
         )
         board, held, run = joined.board, joined.held, joined.board.run
         who = analyst_of(site.ledger, plan, request=run) if held is None else held.analyst
-        told = told_that(board, plan=plan, site=site, name=name)
+        told = told_that(board, hub=members.coordinator.name, plan=plan, site=site, name=name)
         with joined.only, contextlib.nullcontext() if held else told:
             if not has_room(out, plan=plan, request=run):
                 raise ContractError(

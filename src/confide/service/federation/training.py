@@ -15,7 +15,6 @@ from pathlib import Path
 from confide.budget.ledger import Entry, StoredRelease
 from confide.errors import ConfideError, ContractError, VerificationError
 from confide.jobs.federated.runs.notices import Board, NoticeKind
-from confide.jobs.federated.runs.proposal import require_approved
 from confide.jobs.federated.runs.site_round import SiteRound
 from confide.jobs.federated.training.fedavg import FedAvg
 from confide.jobs.federated.training.rounds import AveragingRounds, TrainingRounds
@@ -35,6 +34,7 @@ from confide.service.federation.meeting import (
     Meeting,
     join_latest,
     place_of,
+    require_approved,
     round_of,
 )
 from confide.service.federation.run import OPEN_FOR, certificates_of, coordinator_of, open_run
@@ -124,8 +124,16 @@ def serve_training(
     """
     plan, members = training.plan, training.spec.federation
     sums, me = training.spec.sums(plan), place_of(site, members)
-    require_approved(sums, digest=approve)
     name = members.sites[me].name
+    require_approved(
+        plan,
+        sums=sums,
+        approve=approve,
+        site=site,
+        name=name,
+        federation=members,
+        meeting=meeting,
+    )
     joined = join_latest(
         plan,
         sums=sums,
@@ -137,7 +145,7 @@ def serve_training(
         progress=progress,
     )
     board, held = joined.board, joined.held
-    told = told_that(board, plan=plan, site=site, name=name)
+    told = told_that(board, hub=members.coordinator.name, plan=plan, site=site, name=name)
     with joined.only, contextlib.nullcontext() if held else told:
         if held is None:
             if not again:

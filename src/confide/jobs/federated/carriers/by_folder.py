@@ -83,7 +83,8 @@ class Waiting:
             if left <= 0:
                 raise RoundAbortedError(
                     f"No word of {self.coordinator!r} in time.",
-                    hint="The round is over for this site.",
+                    hint="The round is over for this site. Ask the coordinator whether its command "
+                    "still runs.",
                 )
             time.sleep(min(self.pause, left))
         return heard

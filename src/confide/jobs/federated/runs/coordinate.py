@@ -30,6 +30,11 @@ from confide.release.over_sites.among_sites import SALT, sums_of
 from confide.release.site.keys import SigningKey
 
 _GONE = (NoticeKind.REFUSED, NoticeKind.ENDED)
+ANOTHER_RUN = (
+    "Another run is another charge: confide federate run --again at the coordinator, then confide "
+    "federate serve-site --again at every site (in Python again=True)."
+)
+"""What to do where charges stay."""
 
 
 def propose(plan: Summed, *, now: dt.datetime, open_for: dt.timedelta) -> Proposal:
@@ -143,9 +148,10 @@ class Coordinator:
                 if told.sums < sums:
                     self._tell_last(told)
         except RoundAbortedError as error:
-            why = " ".join((str(error), *reasons(self.board, federation=self.federation)))
+            said = str(error).removesuffix(error.hint).strip()
+            why = " ".join((said, *reasons(self.board, federation=self.federation)))
             self.abort(why)
-            raise RoundAbortedError(why) from None
+            raise RoundAbortedError(why, hint=error.hint or ANOTHER_RUN) from None
         return told
 
     def abort(self, why: str) -> None:

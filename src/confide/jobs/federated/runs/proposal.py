@@ -7,6 +7,7 @@ proposed.  What differs is told by the part of the plan that it stands in.
 
 import datetime as dt
 import hashlib
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -33,7 +34,21 @@ _PARTS = {
     "measurements": "measurements, noise or charges",
     "federation": "the members, their keys or what they withstand",
     "version": "the format",
+    "kind": "the kind of training",
+    "spec": "the settings",
+    "reads": "the columns",
+    "events": "noise or charges",
 }
+_SETTINGS = {
+    "first_weights": "the first weights",
+    "program": "the module's operations",
+    "architecture": "the module",
+    "steps": "the number of steps",
+    "learning_rate": "the learning rate",
+    "patients": "the planning number of patients",
+}
+_FOLLOW = frozenset({"measurements", "events", "nano", "atto"})
+"""What differs where something else does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +127,9 @@ class Proposal:
         """
         if self.digest != plan.digest() or self.plan != plan.to_json():
             raise ContractError(
-                f"The coordinator proposes another plan than this site's: {self._other(plan)} "
-                "differ.",
+                self.told_apart(plan),
                 hint="study.yaml, federation.yaml and all of dataset.yaml but source, caps, policy "
-                "and issuer have to be the same at every site.",
+                "and issuer have to be the same at every site; so has the model in Python.",
             )
         if self.software != software_of(plan):
             raise ContractError(
@@ -124,13 +138,17 @@ class Proposal:
                 hint="Install the same version everywhere; then: confide federate run --again",
             )
 
-    def _other(self, plan: Summed) -> str:
+    def told_apart(self, plan: Summed) -> str:
+        """Return a sentence on which parts of a plan are others here; no value of either."""
         mine = plan.to_json()
-        names = sorted({*mine, *self.plan} - {"is"})
-        other = [name for name in names if mine.get(name) != self.plan.get(name)]
+        other = _differing(mine, self.plan)
         first = "federation" if "federation" in other else ""  # by which measurements differ too
-        told = [first] if first else [name for name in other if name != "measurements"] or other
-        return ", ".join(_PARTS.get(name, "unknown parts") for name in told) or "digests"
+        told = [first] if first else [name for name in other if name not in _FOLLOW] or other
+        words = [_PARTS.get(name, "unknown parts") for name in told if name != "spec"]
+        if "spec" in told:
+            words += _settings(mine.get("spec"), self.plan.get("spec"))
+        parts = ", ".join(dict.fromkeys(words)) or "digests"
+        return f"The coordinator proposes another plan than this site's: {parts} differ."
 
 
 def software_of(plan: Summed) -> str:
@@ -142,17 +160,39 @@ def software_of(plan: Summed) -> str:
     return software().source_sha256 if len(lengths_of_sums(plan)) > 1 else ""
 
 
-def require_approved(plan: Summed, *, digest: str) -> None:
-    """Refuse to go on with a plan of which another digest was approved.
+def not_approved(*, why: str) -> ContractError:
+    """Return the refusal of a plan of which another digest was approved; steers to no other one.
 
-    Raises:
-        ContractError: If it is another one.
+    Args:
+        why: A sentence on what differs; "" where nothing is known.
     """
-    if digest != (mine := plan.digest()):
-        raise ContractError(
-            f"The digest that was approved is not that of this site's plan, {mine}.",
-            hint="Look at the plan as it is now, and approve its digest as it is printed.",
-        )
+    return ContractError(
+        f"The digest that was approved is not that of this site's plan. {why}".strip(),
+        hint="study.yaml, dataset.yaml or federation.yaml here is not the one that was agreed on "
+        "(in Python: the model or its first weights), or the digest was mistyped: compare with the "
+        "coordinator's. Do not approve another digest instead.",
+    )
+
+
+def _differing(mine: Json, theirs: Json) -> list[str]:
+    """Return the names under which two say different things."""
+    names = sorted({*mine, *theirs} - {"is"})
+    return [name for name in names if mine.get(name) != theirs.get(name)]
+
+
+def _settings(mine: object, theirs: object) -> list[str]:
+    """Return what differs in the settings of a training, in words."""
+    try:
+        ours, others = (_flat(json.loads(str(each))) for each in (mine, theirs))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return [_PARTS["spec"]]
+    found = [_SETTINGS[name] for name in _differing(ours, others) if name in _SETTINGS]
+    return found or [_PARTS["spec"]]
+
+
+def _flat(settings: Json) -> Json:
+    """Return the settings of a training, which those over sites have within theirs."""
+    return {**settings, **settings.get("training", {})}
 
 
 def _moment(text: str) -> dt.datetime:

@@ -166,12 +166,30 @@ class Collector:
         last = self.expects in (Leg.CONSENT, Leg.UNMASK)
         least = held.threshold if last else held.least_alive
         if len(sites) < least:
-            names = ", ".join(self._terms.federation.sites[site].name for site in self.missing)
             raise RoundAbortedError(
                 f"Only {len(sites)} sites answered at step {self.expects.name.lower()}, fewer than "
-                f"{least}; missing: {names}.",
-                hint="Begin another run when they are back.",
+                f"{least}; missing: {self._named(self.missing)}. {self._charged(sites)}".strip(),
+                hint="" if self._is_paid_for else "Begin another run when they are back.",
             )
+
+    @property
+    def _is_paid_for(self) -> bool:
+        """Whether numbers were asked for, in this sum or one before."""
+        return self._terms.number > 0 or self.expects >= Leg.MASKED
+
+    def _charged(self, sites: tuple[int, ...]) -> str:
+        """Return whose charges stay, of those who answered and others; "" where none need to."""
+        if not self._is_paid_for:
+            return ""
+        if self.expects < Leg.MASKED:
+            return "Charges of all sites in the sums before stay."
+        sent = sites if self.expects is Leg.MASKED else self._survivors
+        if not sent:
+            return "Charges may stay at all that were asked."
+        return f"Charges of {self._named(sent)} stay, and perhaps of others that were asked."
+
+    def _named(self, sites: tuple[int, ...]) -> str:
+        return ", ".join(self._terms.federation.sites[site].name for site in sites)
 
     def _check(self, site: int, body: bytes | memoryview) -> None:
         """Refuse what a site may not say, and keep a vector."""
