@@ -24,9 +24,9 @@ def amount_times(factor: float, *, rho: Fraction, epsilon: Fraction, delta: Frac
         enough = epsilon * Fraction(math.ceil(factor * 100), 100)
         return f"ε = {_rounded_up(enough):.3g}"
     enough = rho * Fraction(math.ceil(factor**2 * 100), 100)
-    told = f"rho={_rounded_up(enough):.3g}"
+    told = f"ρ = {_rounded_up(enough):.3g}"
     if delta > 0:
-        told += f", which is ε = {epsilon_beside(enough, delta=delta)}"
+        told += f" (ε = {epsilon_beside(enough, delta=delta)})"
     return told
 
 
