@@ -16,10 +16,11 @@ References:
     [Circe] OHDSI. circe-be: cohort definitions as SQL. https://github.com/OHDSI/circe-be
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -110,6 +111,21 @@ def cohort_definition(number: int, path: Path) -> CohortDefinition:
     if len(content) > LARGEST_DEFINITION:
         raise ContractError(f"{path.name} is longer than {LARGEST_DEFINITION >> 20} MB.")
     return CohortDefinition(number=number, expression=expression, name=path.name)
+
+
+def concepts_named(definition: CohortDefinition) -> frozenset[int]:
+    """Return the ids of the concepts that a definition names, in its sets and elsewhere."""
+    found: set[int] = set()
+    left: list[Any] = [json.loads(definition.expression)]
+    while left:
+        match left.pop():
+            case dict() as inner:
+                if type(number := inner.get("CONCEPT_ID")) is int:
+                    found.add(number)
+                left += inner.values()
+            case list() as inner:
+                left += inner
+    return frozenset(found)
 
 
 def cohort_query(definition: CohortDefinition) -> str:

@@ -19,7 +19,12 @@ It is an average over columns.
 
 
 def amount_times(factor: float, *, rho: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    """Return the budget that gives noise which is smaller by a factor, as text."""
+    """Return the budget that gives noise which is smaller by a factor, as text.
+
+    Example:
+        >>> amount_times(2, rho=Fraction(1, 8), epsilon=Fraction(0), delta=Fraction("1e-6"))
+        'ρ = 0.5 (ε = 5.22)'
+    """
     if epsilon:
         enough = epsilon * Fraction(math.ceil(factor * 100), 100)
         return f"ε = {_rounded_up(enough):.3g}"

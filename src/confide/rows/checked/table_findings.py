@@ -192,14 +192,15 @@ def _repeated_rows(
     [(rows,)] = run(select(named(more, "m"), of=each))
     repeated = 0 if table.one_row_per_patient else int(rows or 0)
     if lost := [each.column for each in counts.columns if each.outside or each.unreadable]:
-        return (
-            "rows that look alike",
-            repeated,
+        why = (
             f"Values of {', '.join(lost)} lie outside of what is declared, or cannot be read: rows "
-            "that differ there alone are equal as declared, and each is counted.",
-            "Mend what is found of these columns, such as bounds that are too narrow; what is "
-            "still alike then is there twice.",
+            "that differ there alone are equal as declared, and each is counted."
         )
+        fix = (
+            "Mend what is found of these columns, such as bounds that are too narrow; what is "
+            "still alike then is there twice."
+        )
+        return "rows that look alike", repeated, why, fix
     return (
         "rows that are there twice",
         repeated,

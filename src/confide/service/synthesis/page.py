@@ -127,7 +127,10 @@ def _fit(made: SyntheticData) -> Html:
         if made.made.measured.sizes[v] < made.made.measured.one_ways[v].size
     ]
     not_fit = [
-        *(clean(each, most=400) for each in outside_bins(made.spec, dataset=made.answer.plan.dataset)),
+        *(
+            clean(each, most=400)
+            for each in outside_bins(made.spec, dataset=made.answer.plan.dataset)
+        ),
         UNMEASURED,
         ALONE,
         "Statements on single rows: none is a patient.",

@@ -3,12 +3,11 @@
 import pytest
 
 from command_line import confide
-from confide.jobs.synthesis.event_kind import EventKind
 from confide.service.synthesis.outside_bins import outside_bins
 from confide.service.synthesis.plan import declared_synthesis
 from synth_clinic import clinic
 from synthesis_world import dataset, job
-from synthetic_warehouse import town
+from synthetic_warehouse import ASKED, town
 
 SAID = {
     "leave-out": "Values of 'age' below 30 and above 90 lie in no bin: their rows are left out, of "
@@ -34,9 +33,13 @@ def test_edges_that_reach_the_bounds_leave_nothing_to_say():
 
 
 def test_of_events_the_kind_and_its_values_are_named(tmp_path):
-    declared = declared_synthesis(town(tmp_path))
-    of = declared.asked_of(declared.declared.dataset)
-    assert all(isinstance(kind, EventKind) for kind in declared.job.kinds)
-    told = outside_bins(declared.job, dataset=of)
-    print(told)
-    assert told == ()
+    years = ["2012-01-01", "2015-01-01", "2019-12-31"]
+    of = {"of": "systolic", "dates": years, "number": "value", "values": [120, 140, 220]}
+    declared = declared_synthesis(town(tmp_path, events=ASKED["events"] | {"pressure": of}))
+    dataset = declared.asked_of(declared.declared.dataset)
+    assert outside_bins(declared.job, dataset=dataset) == (
+        "Values of 'bleed_later' below 0 and above 91 lie in no bin, and count as missing.",
+        "Events 'pressure' before 2012-01-01 are none of the kind.",
+        "Values of 'pressure_value' below 120 lie in no bin, and count as missing. "
+         "Edges from 80 to 220 keep them.",
+    )
