@@ -24,8 +24,7 @@ def outside_bins(job: AnySynthesis, *, dataset: Dataset) -> tuple[str, ...]:
     found = []
     for name, of in zip(job.columns, job.reads.reads, strict=True):
         read = of.of if isinstance(of, OrMissing) else of
-        beyond = _beyond(read, dataset=dataset) if isinstance(read, BinOf) else ""
-        if not beyond:
+        if not isinstance(read, BinOf) or not (beyond := _beyond(read, dataset=dataset)):
             continue
         if name in first:
             found.append(f"Events {first[name]!r} {beyond} are none of the kind.")
