@@ -300,6 +300,19 @@ MISTAKES = (
         cells=10,
     ),
     Mistake(
+        name="rows that differ in a date out of bounds",
+        made=_rows(
+            lambda rows: [
+                *rows,
+                *([*r[:-1], f"{y}-01-01"] for r in rows[1:4] for y in (1985, 1986)),
+            ]
+        ),
+        declared=DATASET.replace("    rows-per-patient: 1\n", ""),
+        what="rows that look alike",
+        cells=3,
+        fix="too narrow",
+    ),
+    Mistake(
         name="ids in other capitals",
         made=_rows(lambda rows: [*rows, *(["P" + r[0][1:], *r[1:]] for r in rows[1:6])]),
         what="ids that differ in blanks, capitals or zeros",

@@ -34,6 +34,8 @@ PERMITTED = {
     "budget/chain/garbage.py": {"gc", "disable"},
     # by all trainings together
     "jobs/learning/walk.py": {"set_num_threads"},
+    # while PySpark is imported and begins, which is done once
+    "rows/engines/spark/spark_connect.py": {"catch_warnings", "filterwarnings"},
     # before a command begins, and after it ended
     "cli/streams.py": {"dup2"},
 }

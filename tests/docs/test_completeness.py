@@ -194,3 +194,10 @@ def test_the_readme_says_how_many_kinds_of_statistic_there_are():
 
     told = (ROOT / "README.md").read_text("utf-8")
     assert f"{len(KINDS)} kinds on a closed menu" in told
+
+
+def test_the_index_links_every_page():
+    index = (DOCS / "index.md").read_text()
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    of_study = {page for page in pages if page.startswith("reference/statistics/")}
+    assert [p for p in pages if p not in of_study | {"index.md"} and f"({p})" not in index] == []

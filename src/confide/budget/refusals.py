@@ -376,7 +376,7 @@ def unopened(year: int, *, now: int, account: Account) -> PolicyError:
 
 def undecided(why: str) -> PolicyError:
     """Return the refusal of a decision that somebody may not make."""
-    return PolicyError(f"This cannot be decided: {why}.", hint="See: confide request list")
+    return PolicyError(f"This cannot be decided: {why}.", hint="Who may: confide request list")
 
 
 def require_day(day: str, *, today: str, last: str) -> None:

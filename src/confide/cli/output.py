@@ -156,13 +156,15 @@ def table(
 
     console, cells = _console(), [tuple(map(plain, row)) for row in (head, *body)]
     below = _below(cells, width=console.width)
-    shown = Table(
-        title=plain(title) or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
-    )
+    if title:
+        say(title, style="bold")  # in one line, however narrow the table is
+    shown = Table(box=SIMPLE_HEAD)
     inside = [place for place in range(len(head)) if place not in below]
+    narrow = _width(cells, inside) > console.width
     for place in inside:
+        named = cells[0][place].replace(" ", "\n") if narrow else cells[0][place]
         justify: Literal["left", "right"] = "right" if place in right else "left"
-        shown.add_column(cells[0][place], justify=justify, overflow="fold")  # no name is cut
+        shown.add_column(named, justify=justify, overflow="fold")  # no name is cut
     for row in cells[1:]:
         shown.add_row(*(row[place] for place in inside))
     console.print(shown)
@@ -175,12 +177,22 @@ def table(
             say(f"{cells[0][place]}{whose}: {text}")
 
 
-def _below(cells: Sequence[Sequence[str]], *, width: int) -> list[int]:
-    """Return the columns of long texts without which a table fits, the longest first."""
+def _longest(cells: Sequence[Sequence[str]]) -> list[int]:
+    """Return the width of the longest cell of each column."""
     from rich.cells import cell_len
 
-    longest = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    below: list[int] = []
+    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+
+
+def _width(cells: Sequence[Sequence[str]], places: Sequence[int]) -> int:
+    """Return how wide a table of some columns is where nothing in it is broken."""
+    longest = _longest(cells)
+    return sum(longest[place] + _BETWEEN for place in places)
+
+
+def _below(cells: Sequence[Sequence[str]], *, width: int) -> list[int]:
+    """Return the columns of long texts without which a table fits, the longest first."""
+    longest, below = _longest(cells), list[int]()
     while sum(longest) + _BETWEEN * len(longest) > width and max(longest[1:], default=0) >= _LONG:
         place = max(range(1, len(longest)), key=longest.__getitem__)
         below.append(place)

@@ -61,18 +61,21 @@ def verified(folder: Path, *, key: str | None = None) -> tuple[Json, Verificatio
     checked = verify(certificate, folder=folder, pinned_key=key)
     checked.require(folder)
     if is_job(certificate):
+        told = _page_of(folder, kind=certificate["plan"]["kind"])
         raise ContractError(
             f"{folder.name} holds files of a job ({certificate['plan']['kind']}), not tables: "
             f"{', '.join(each['path'] for each in certificate['outputs'])}.",
-            hint=f"It verifies. {_page_of(folder)}What it cost: {folder.name}/{CERTIFICATE}.",
+            hint=f"It verifies. {told}What it cost: {folder.name}/{CERTIFICATE}.",
         )
     return certificate, checked
 
 
-def _page_of(folder: Path) -> str:
-    """Say where the page of a job is, if it has one."""
+def _page_of(folder: Path, *, kind: str) -> str:
+    """Say where the page of a job is, or what prints its numbers."""
     page = folder / REPORT
-    return f"Read it in {folder.name}/{REPORT}. " if page.is_file() else ""
+    if page.is_file():
+        return f"Read it in {folder.name}/{REPORT}. "
+    return f"`confide show {folder.name}` prints its numbers. " if kind == "linkage" else ""
 
 
 def rebuilt(

@@ -133,6 +133,21 @@ def cohort_definition(number: int, path: Path) -> CohortDefinition:
     return CohortDefinition(number=number, expression=expression, name=path.name)
 
 
+def concepts_named(definition: CohortDefinition) -> frozenset[int]:
+    """Return the ids of the concepts that a definition names, in its sets and elsewhere."""
+    found: set[int] = set()
+    left: list[Any] = [json.loads(definition.expression)]
+    while left:
+        match left.pop():
+            case dict() as inner:
+                if type(number := inner.get("CONCEPT_ID")) is int:
+                    found.add(number)
+                left += inner.values()
+            case list() as inner:
+                left += inner
+    return frozenset(found)
+
+
 def cohort_query(definition: CohortDefinition) -> str:
     """Return the statements that find a cohort and put it into ``found.main.cohort``.
 

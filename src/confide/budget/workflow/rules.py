@@ -183,9 +183,12 @@ def decision_problem(
     given = approvals(submission, policy=policy, now=now)
     if policy.workflow.separation_of_duties:
         if person.name == submission.requester:
-            return "whoever asks does not approve"
+            return "whoever asks does not approve; another person has to"
         if any(each.person == person.name for each in given.values()):
-            return f"{person.name} has approved already, and one person fills one role"
+            return (
+                f"{person.name} has approved already, and one person fills one role; another has "
+                "to approve"
+            )
     if role in given:
         return f"{role} has approved already"
     return ""

@@ -36,16 +36,12 @@ def run_link(
 
 def show_linked(made: "Linked") -> None:
     """Print what was released, what it cost and that it verifies."""
+    from confide.service.linkage.shown import HEAD, rows_of_linkage
+
     say(f"Numbers      {made.numbers}", style="bold")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
-    body = [
-        (each.quantity, each.of, f"{each.value:g}", f"{each.lower:g} to {each.upper:g}")
-        if each.quantity != "share linked"
-        else (each.quantity, each.of, f"{each.value:.3f}", f"{each.lower:.3f} to {each.upper:.3f}")
-        for each in made.told
-    ]
-    if body:
-        table(("", "of", "about", "95 % interval"), body, right=(2, 3))
+    if made.told:
+        table(HEAD, rows_of_linkage(made.told), right=(2, 3))
     spent = "Spent" if made.charged else "Delivered again, nothing charged or read; it had cost"
     say(f"{spent} {made.loss.text}.")
     for sentence in made.loss.odds:

@@ -47,7 +47,9 @@ def _show_table(each: "CheckedTable") -> None:
         (c.column, c.kind, *(f"{n:,}" for n in (c.read, c.missing, c.unreadable, c.outside)))
         for c in each.columns
     ]
-    title = f"{each.table}: {each.rows:,} rows{people} (for the steward alone)"
+    of_table = each.rows - each.other_codes - each.other_units
+    rows_told = f"{each.rows:,}" if of_table == each.rows else f"{of_table:,} of {each.rows:,}"
+    title = f"{each.table}: {rows_told} rows{people} (for the steward alone)"
     table(_HEAD, rows, title=title, right=(2, 3, 4, 5))
 
 

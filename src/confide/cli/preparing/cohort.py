@@ -30,6 +30,13 @@ def cohort(
     output = Output(json=as_json, quiet=quiet)
     filled = fill_cohorts(cdm, definitions=definition, vocabulary=vocabulary)
     output.result("cohort", filled, show=lambda: _show(filled))
+    for each in filled.cohorts:
+        if each.unknown:
+            numbers = ", ".join(map(str, each.unknown))
+            output.note(
+                f"{each.file} names concepts that CONCEPT.csv does not have: {numbers}. Check the "
+                "numbers, and that the download holds their vocabularies."
+            )
     names = ", ".join(f"{each.number}={Path(each.file).stem}" for each in filled.cohorts)
     output.note(f'Declare them: confide describe --model omop --source {cdm} --cohorts "{names}"')
     output.note("These counts are exact and for you alone: they are no release.")

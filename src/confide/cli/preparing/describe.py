@@ -4,6 +4,7 @@
 """
 
 import datetime as dt
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,6 +60,8 @@ def describe(  # noqa: PLR0913 - one for each option
         "Save it as dataset.yaml in this folder, as its path begins here; correct it, and set the "
         "caps of your policy."
     )
+    if "://" not in source and not Path(source).exists():
+        output.note(f"Nothing is at {source} yet: a draft needs no data. Correct the path.")
     if model is Model.EXCEL and "columns: {}" in made.dataset:
         output.note(f"No names of columns stand in row {header}: say where, as in --header 3.")
 

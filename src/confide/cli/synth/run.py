@@ -68,6 +68,8 @@ def show_synthesised(made: "Synthesised") -> None:
     else:
         together = ["; ".join(", ".join(each) for each in made.cliques if len(each) > 1)]
         say(f"Measured together: {together[0]}.")
+    for each in made.outside:
+        say(each)
     spent = "Spent" if made.charged else "Delivered again, nothing charged or read; it had cost"
     say(f"{spent} {made.loss.text}.")
     for sentence in made.loss.odds:

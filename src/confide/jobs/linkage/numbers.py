@@ -14,7 +14,7 @@ from confide.jobs.linkage.spec import FORMAT, Linkage
 from confide.privacy.adjacency import Adjacency
 from confide.tables.expression import ColumnOf, OrMissing
 from confide.tables.relation import domain
-from confide.tables.schema import Dataset
+from confide.tables.schema import Column, Dataset
 
 _LEVEL = 0.95
 
@@ -26,16 +26,19 @@ class LinkageNumber:
     Attributes:
         quantity: "linked persons", "persons", "share linked", "links with a score".
         of: Group, or bin; "" for everybody.
-        value: As released; a count may be below 0.
+        value: As released; a count may be below 0. None of a share of persons whose noisy number
+            is not above 0.
         lower: End of the interval.
         upper: Other end.
+        flag: "below zero" of such a count, whose interval begins at 0; "" otherwise.
     """
 
     quantity: str
     of: str
-    value: float
+    value: float | None
     lower: float
     upper: float
+    flag: str = ""
 
 
 def read_linkage(content: bytes, *, spec: Linkage) -> dict[str, np.ndarray]:
@@ -74,7 +77,10 @@ def estimates(
             case LinkedBy(column=column):
                 reads = OrMissing(of=ColumnOf(table=spec.first, column=column))
                 labels = domain(reads, dataset=dataset).keys
-                for label, linked, persons in zip(labels, *numbers.tolist(), strict=True):
+                groups = list(zip(labels, *numbers.tolist(), strict=True))
+                if _never_missing(dataset.table(spec.first).column(column)):
+                    groups.pop()
+                for label, linked, persons in groups:
                     found += [
                         _count("linked persons", label, linked, wide),
                         _count("persons", label, persons, wide),
@@ -97,7 +103,13 @@ def _count(quantity: str, of: str, value: int, wide: int) -> LinkageNumber:
         value=value,
         lower=max(0, value - wide),
         upper=max(0, value + wide),
+        flag="below zero" if value < 0 else "",
     )
+
+
+def _never_missing(column: Column) -> bool:
+    """Return whether what is declared gives every row a label, whatever its cell holds."""
+    return column.nulls is not None and column.other is not None
 
 
 def _share(of: str, linked: int, persons: int, wide: int) -> LinkageNumber:
@@ -107,7 +119,7 @@ def _share(of: str, linked: int, persons: int, wide: int) -> LinkageNumber:
     return LinkageNumber(
         quantity="share linked",
         of=of,
-        value=ratio(linked, persons),
+        value=ratio(linked, persons) if persons > 0 else None,
         lower=ratio(linked - wide, persons + wide) if persons + wide > 0 else 0.0,
         upper=ratio(linked + wide, persons - wide),
     )

@@ -19,14 +19,19 @@ It is an average over columns.
 
 
 def amount_times(factor: float, *, rho: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    """Return the budget that gives noise which is smaller by a factor, as text."""
+    """Return the budget that gives noise which is smaller by a factor, as text.
+
+    Example:
+        >>> amount_times(2, rho=Fraction(1, 8), epsilon=Fraction(0), delta=Fraction("1e-6"))
+        'ρ = 0.5 (ε = 5.22)'
+    """
     if epsilon:
         enough = epsilon * Fraction(math.ceil(factor * 100), 100)
         return f"ε = {_rounded_up(enough):.3g}"
     enough = rho * Fraction(math.ceil(factor**2 * 100), 100)
-    told = f"rho={_rounded_up(enough):.3g}"
+    told = f"ρ = {_rounded_up(enough):.3g}"
     if delta > 0:
-        told += f", which is ε = {epsilon_beside(enough, delta=delta)}"
+        told += f" (ε = {epsilon_beside(enough, delta=delta)})"
     return told
 
 

@@ -174,11 +174,13 @@ def _of_rows(counts: CheckedTable, *, table: Table, scope: Scope, run: Run) -> l
         for each in (alike_ids, rounded_ids, summed_rows):
             tell(*each(table, scope=scope, run=run))
     if scope.dataset.unit.entity is Entity.PATIENT and counts.patients:
-        tell(*_repeated_rows(table, scope=scope, run=run))
+        tell(*_repeated_rows(counts, table=table, scope=scope, run=run))
     return found
 
 
-def _repeated_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, str, str]:
+def _repeated_rows(
+    counts: CheckedTable, *, table: Table, scope: Scope, run: Run
+) -> tuple[str, int, str, str]:
     """Say how many rows repeat another one of the patient in everything that is declared."""
     from confide.rows.relational.table_rows import cleaned_rows
 
@@ -189,6 +191,16 @@ def _repeated_rows(table: Table, *, scope: Scope, run: Run) -> tuple[str, int, s
     more = exp.Sum(this=exp.Sub(this=own("n"), expression=num(1)))
     [(rows,)] = run(select(named(more, "m"), of=each))
     repeated = 0 if table.one_row_per_patient else int(rows or 0)
+    if lost := [each.column for each in counts.columns if each.outside or each.unreadable]:
+        why = (
+            f"Values of {', '.join(lost)} lie outside of what is declared, or cannot be read: rows "
+            "that differ there alone are equal as declared, and each is counted."
+        )
+        fix = (
+            "Mend what is found of these columns, such as bounds that are too narrow; what is "
+            "still alike then is there twice."
+        )
+        return "rows that look alike", repeated, why, fix
     return (
         "rows that are there twice",
         repeated,

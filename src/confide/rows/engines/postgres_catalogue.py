@@ -124,6 +124,11 @@ def _found(
 
     there = [row for row in stored if same(row[2], name) and (not of or same(row[1], of))]
     if not there:
+        if of and not any(same(row[1], of) for row in stored):
+            return None, (
+                f"was not found: schema {of!r} holds no declared table, or is not there; check "
+                "schema-name, or the schema in `from`"
+            )
         return None, "was not found as a table in the source"
     if len(there) > 1:
         return None, "is in several schemas in the source: write schema.name, or schema-name"

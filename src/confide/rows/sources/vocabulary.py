@@ -83,6 +83,18 @@ def concepts_below(folder: Path, *, ancestors: Collection[int]) -> dict[int, tup
     return {int(each): tuple(sorted(below)) for each, below in found.items()}
 
 
+def unknown_concepts(folder: Path, *, ids: Collection[int]) -> tuple[int, ...]:
+    """Return the ids of which the vocabulary has no concept, in increasing order.
+
+    Raises:
+        ContractError: If the file is missing, or is none of a vocabulary.
+    """
+    left = {str(each).encode(): each for each in ids}
+    for (number,) in _columns(folder, _CONCEPT, names=("concept_id",)):
+        left.pop(number, None)
+    return tuple(sorted(left.values()))
+
+
 def require_public(folder: Path, *, source: Path) -> None:
     """Refuse a vocabulary that lies in the source.
 

@@ -91,7 +91,7 @@ def letter_of(use: ScopeSpent, *, measure: LedgerMeasure) -> str:
 
 def cap_name(use: ScopeSpent) -> str:
     """Return the name of a cap for people: "calendar year 2027"."""
-    words = {"lifetime-delta": "lifetime, key selection", "rolling-365d": "any 365 days"}
+    words = {"lifetime-delta": "lifetime, charged δ", "rolling-365d": "any 365 days"}
     scope = words.get(use.scope.value, use.scope.value.replace("-", " "))
     name = f"{scope} {use.period.replace('/', ' ')}".strip()
     if use.order and use.epsilon is not None:  # how much ε it lets be lost, where it counts another

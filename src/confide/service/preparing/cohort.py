@@ -28,12 +28,14 @@ class FilledCohort:
         file: Of its definition.
         patients: In it.
         rows: Stays in it; several of a patient who left and came again.
+        unknown: Concepts of the definition that the vocabulary does not have.
     """
 
     number: int
     file: str
     patients: int
     rows: int
+    unknown: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,13 @@ def fill_cohorts(cdm: Path, *, definitions: Sequence[str], vocabulary: Path) -> 
         ContractError: If a definition, the vocabulary or the CDM cannot be read, or the CDM not
             written.
     """
-    from confide.rows.cohort_definitions import cohort_definition, cohort_rows, put_cohorts
-    from confide.rows.sources.vocabulary import require_public
+    from confide.rows.cohort_definitions import (
+        cohort_definition,
+        cohort_rows,
+        concepts_named,
+        put_cohorts,
+    )
+    from confide.rows.sources.vocabulary import require_public, unknown_concepts
 
     named = [text.partition("=") for text in definitions]
     if not named or not all(number.strip().isdecimal() and file for number, _, file in named):
@@ -89,6 +96,8 @@ def fill_cohorts(cdm: Path, *, definitions: Sequence[str], vocabulary: Path) -> 
     with tempfile.TemporaryDirectory(prefix=".cohort-", dir=cdm.parent) as temporary:
         found = cohort_rows(read, cdm=cdm, vocabulary=vocabulary, temporary=Path(temporary))
     put_cohorts(found, cdm=cdm, numbers=[each.number for each in read])
+    named_in = {each.number: concepts_named(each) for each in read}
+    unknown = set(unknown_concepts(vocabulary, ids=frozenset().union(*named_in.values())))
     counted = {number: (people, rows) for number, people, rows in _counts(found)}
     return FilledCohorts(
         secret=STEWARD_ONLY,
@@ -98,6 +107,7 @@ def fill_cohorts(cdm: Path, *, definitions: Sequence[str], vocabulary: Path) -> 
                 file=each.name,
                 patients=counted.get(each.number, (0, 0))[0],
                 rows=counted.get(each.number, (0, 0))[1],
+                unknown=tuple(sorted(named_in[each.number] & unknown)),
             )
             for each in read
         ),

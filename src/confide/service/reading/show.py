@@ -9,6 +9,9 @@ from confide.drawing.numbers import clean
 from confide.drawing.shown import Shown as Layout
 from confide.drawing.words import Words
 from confide.errors import UnknownNameError
+from confide.jobs.kinds import read_spec
+from confide.jobs.linkage.spec import LINKAGE_FILE, Linkage
+from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
 from confide.regular_file import reading_text
@@ -17,13 +20,18 @@ from confide.release.certificate.cuts import cut_notes_of
 from confide.release.certificate.form import BoundPart, CertificateForm
 from confide.release.certificate.form_check import read_form
 from confide.release.export import lines_of, rows
+from confide.release.verify.verify import read_certificate, verify
+from confide.release.verify.verify_job import answer_in, is_job
 from confide.release.verify.verify_reuse import is_reuse
 from confide.report.load import rebuilt, verified
+from confide.report.pages.folder import CERTIFICATE
 from confide.report.pages.layouts import laid_out
 from confide.report.release import Release
 from confide.report.wording.odds_words import adjacency_text, loss_text
 from confide.report.wording.section import assumed, section
 from confide.service.dump import ASIDE
+from confide.service.linkage.shown import HEAD, released_numbers, rows_of_linkage
+from confide.service.planning.loss import told_loss
 from confide.service.reading.labelled import labelled
 
 
@@ -102,6 +110,9 @@ def show(folder: Path, *, only: str = "", labels: Path | None = None) -> Shown:
         VerificationError: If it does not verify.
         UnknownNameError: If there is no such statistic.
     """
+    certificate = read_certificate(folder / CERTIFICATE)
+    if is_job(certificate) and certificate["plan"]["kind"] == Linkage.kind:
+        return _linkage(folder, certificate, only=only)
     certificate, checked = verified(folder)
     form = None if is_reuse(certificate) else read_form(certificate, form=CertificateForm)
     bounds = [] if form is None else form.guarantee.contribution_bounds
@@ -126,6 +137,33 @@ def show(folder: Path, *, only: str = "", labels: Path | None = None) -> Shown:
         loss=loss,
         findings=findings,
         tables=tuple(each for each in tables if not only or each.id == only),
+        signer=checked.signer,
+    )
+
+
+def _linkage(folder: Path, certificate: Json, *, only: str) -> Shown:
+    """Return the numbers of a linkage that verifies."""
+    checked = verify(certificate, folder=folder, pinned_key=None, read_spec=read_spec)
+    checked.require(folder)
+    if only and only != LINKAGE_FILE:
+        raise UnknownNameError("statistic", only, known=[LINKAGE_FILE])
+    plan = answer_in(folder).plan
+    body = rows_of_linkage(released_numbers(folder))
+    told = ShownTable(
+        id=LINKAGE_FILE,
+        title=clean(plan.study.title or plan.study.id, most=160),
+        columns=HEAD,
+        rows=body,
+        notes=(f"{told_loss(plan).text}.",),
+        layout=Layout(head=HEAD, rows=body, text_columns=2, numbers=2),
+    )
+    return Shown(
+        release=certificate["id"],
+        verifies=True,
+        title=told.title,
+        loss=told_loss(plan).text,
+        findings=(),
+        tables=(told,),
         signer=checked.signer,
     )
 

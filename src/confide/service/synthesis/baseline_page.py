@@ -14,6 +14,7 @@ from confide.report.pages.document import document
 from confide.report.pages.table import html_table
 from confide.report.wording.odds_words import adjacency_text, loss_text
 from confide.service.synthesis.baseline import planned_baseline
+from confide.service.synthesis.outside_bins import outside_bins
 
 _NOT_FIT = (
     NO_INTERVALS,
@@ -30,7 +31,7 @@ def baseline_page(made: BaselineData, *, release: JobRelease) -> str:
     body = tag(
         "div",
         _header(made, release=release, title=title),
-        tag("main", _fit(), _training(made)),
+        tag("main", _fit(made), _training(made)),
         class_="sheet",
     )
     return document(body, title=f"Baseline: {title}", language="en")
@@ -55,13 +56,15 @@ def _header(made: BaselineData, *, release: JobRelease, title: str) -> Html:
     )
 
 
-def _fit() -> Html:
+def _fit(made: BaselineData) -> Html:
+    outside = outside_bins(made.spec, dataset=made.answer.plan.dataset)
+    not_fit = (*(clean(each, most=400) for each in outside), *_NOT_FIT)
     return tag(
         "section",
         tag("h2", "What it is fit for", id="fit"),
         tag("p", "Comparing methods. Trying out programs and plans on rows of the right form."),
         tag("h3", "What it is not fit for"),
-        tag("ul", [tag("li", each) for each in _NOT_FIT]),
+        tag("ul", [tag("li", each) for each in not_fit]),
         aria_labelledby="fit",
     )
 

@@ -25,6 +25,7 @@ from confide.report.pages.document import document
 from confide.report.pages.page_parts import drawing_part
 from confide.report.pages.table import html_table
 from confide.report.wording.odds_words import adjacency_text, loss_text
+from confide.service.synthesis.outside_bins import outside_bins
 from confide.service.synthesis.warehouse_page import warehouse_section
 from confide.tables.relation import domain
 
@@ -126,6 +127,10 @@ def _fit(made: SyntheticData) -> Html:
         if made.made.measured.sizes[v] < made.made.measured.one_ways[v].size
     ]
     not_fit = [
+        *(
+            clean(each, most=400)
+            for each in outside_bins(made.spec, dataset=made.answer.plan.dataset)
+        ),
         UNMEASURED,
         ALONE,
         "Statements on single rows: none is a patient.",

@@ -30,6 +30,7 @@ from confide.service.planning.loss import ToldLoss, told_loss
 from confide.service.site import Site
 from confide.service.synthesis.agreed import NOT_YET, check_of, check_study
 from confide.service.synthesis.baseline import PlannedBaseline, planned_baseline, warnings_of
+from confide.service.synthesis.outside_bins import outside_bins
 from confide.tables.expression import OrMissing
 from confide.tables.relation import OTHER, domain
 from confide.tables.schema import Dataset
@@ -213,7 +214,10 @@ def _of_marginals(found: SynthesisPreview, job: Synthesis, *, plan: JobPlan) -> 
         error_of_columns=one,
         error_of_pairs=two,
         noise=_noise(plan, job=job),
-        warnings=tuple(_warnings(job, two=two, dataset=plan.dataset)),
+        warnings=(
+            *outside_bins(job, dataset=plan.dataset),
+            *_warnings(job, two=two, dataset=plan.dataset),
+        ),
         events=tuple(kind.name for kind in job.kinds),
     )
 
@@ -234,7 +238,7 @@ def _of_generator(
         found,
         columns=_columns(job, finding={}, dataset=plan.dataset),
         noise=(noise,),
-        warnings=tuple(warnings_of(job, plan=plan)),
+        warnings=(*warnings_of(job, plan=plan), *outside_bins(job, dataset=plan.dataset)),
         baseline=planned_baseline(job, plan=plan),
     )
 

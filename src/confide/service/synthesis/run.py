@@ -27,6 +27,7 @@ from confide.service.releasing.jobs import OpenData, run_in_parts
 from confide.service.site import Site
 from confide.service.synthesis.combining import AnyData, combine, data_of
 from confide.service.synthesis.folder import LABEL, Format, arrow_table, write_tables
+from confide.service.synthesis.outside_bins import outside_bins
 from confide.service.synthesis.plan import declared_synthesis, job_plan
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Synthesised:
         verifies: Whether what was saved verifies, which it does.
         warehouse: Folder of OMOP tables; None where no events are named.
         baseline: What a table of a generator is; None of one from marginals.
+        outside: Sentences on values that lie in no bin.
     """
 
     folder: Path
@@ -66,6 +68,7 @@ class Synthesised:
     verifies: bool
     warehouse: Path | None = None
     baseline: Annotated[str | None, OMITTED] = None
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +213,7 @@ def run_synthesis(
         verifies=True,
         warehouse=paths.warehouse,
         baseline=BASELINE if isinstance(made, BaselineData) else None,
+        outside=outside_bins(made.spec, dataset=plan.dataset),
     )
 
 

@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("splink", reason="needs the extra `linkage`")
 
 from command_line import confide
+from confide.errors import ContractError
 from confide.files.linkage.linkage import read_linkage_file
 from confide.jobs.linkage import spec as linkage_spec
 from confide.jobs.linkage.numbers import estimates
 from confide.noise.discrete_laplace import DiscreteLaplace
 from confide.noise.entropy import SystemEntropy
+from confide.report.load import load
 from linkage_world import model, registers
 
 
@@ -202,3 +204,53 @@ def test_without_splink_the_extra_is_named_and_nothing_is_charged(tmp_path, monk
     assert "splink is not installed" in ran.err
     assert ".[linkage]" in ran.err
     assert not Path(tmp_path / "out").exists()
+
+
+def test_a_share_of_nobody_is_not_told_and_a_count_below_zero_says_so(tmp_path):
+    from confide.service.linkage.shown import rows_of_linkage
+
+    file = registers(tmp_path / "site")
+    asked = read_linkage_file(file)
+    told = {"score histogram": np.zeros(2, dtype=np.int64)}
+    told["overlap"] = np.array([-4])
+    told["linked by site"] = np.array([[3, -2, 1], [8, -1, 0]])
+    dataset = asked.declared.dataset
+    rows = rows_of_linkage(estimates(told, spec=asked.job, dataset=dataset))
+    assert rows[0][2] == "-4"
+    assert rows[0][-1] == "below zero"
+    shares = {row[1]: row[2] for row in rows if row[0] == "share linked"}
+    assert shares == {"north": "0.375", "south": "not told", "missing": "not told"}
+    assert all(row[-1] == ("below zero" if row[2].startswith("-") else "") for row in rows)
+
+
+def test_where_every_row_has_a_label_by_declaration_nothing_is_told_of_missing_ones(tmp_path):
+    from dataclasses import replace
+
+    asked = read_linkage_file(registers(tmp_path / "site"))
+    dataset = asked.declared.dataset
+    table = dataset.table(asked.job.first)
+    filled = tuple(
+        replace(each, nulls=0, other=0) if each.name == "site" else each for each in table.columns
+    )
+    tables = tuple(replace(t, columns=filled) if t is table else t for t in dataset.tables)
+    told = {"linked by site": np.array([[3, 2, 1], [8, 9, 2]])}
+    spec = replace(
+        asked.job, asks=tuple(each for each in asked.job.asks if each.name == "linked by site")
+    )
+    for of, groups in ((dataset, 3), (replace(dataset, tables=tables), 2)):
+        found = estimates(told, spec=spec, dataset=of)
+        assert len({each.of for each in found}) == groups
+
+
+def test_a_linkage_is_shown_out_of_its_folder(tmp_path):
+    file = registers(tmp_path / "site")
+    made = confide("link", "run", file, "--out", tmp_path / "out")
+    assert made.code == 0, made.err
+    shown = confide("show", tmp_path / "out")
+    assert shown.code == 0, shown.err
+    lines = [line.split() for line in shown.out.splitlines() if "share linked" in line]
+    assert lines
+    assert lines == [line.split() for line in made.out.splitlines() if "share linked" in line]
+    with pytest.raises(ContractError) as refused:
+        load(tmp_path / "out")
+    assert "`confide show out` prints its numbers." in refused.value.hint

@@ -80,7 +80,7 @@ def test_categories_are_found_within_the_charge_and_the_delta_that_were_planned(
     assert planned["noise"][0]["name"] == "categories"
     assert "above a threshold of" in planned["noise"][0]["mechanism"]
     assert planned["columns"][0]["read"] == ("at most 20 categories, which are found, and 'other'")
-    cap = next(each for each in planned["caps"] if "key selection" in each["cap"])
+    cap = next(each for each in planned["caps"] if "charged δ" in each["cap"])
     assert (cap["limit"], cap["this"]) == ("0.0000005", "0.00000005")
     made = confide("synth", "run", file, "--out", tmp_path / "out", "--json")
     assert (made.code, made.json["charged"], made.json["verifies"]) == (0, True, True)

@@ -59,7 +59,10 @@ def test_a_baseline_costs_what_it_was_planned_at_says_that_it_is_one_and_verifie
     planned = confide("synth", "plan", file, "--json").json
     assert planned["baseline"]["method"] == method
     assert "A baseline" in planned["warnings"][0]
-    assert "A baseline" in confide("synth", "plan", file).out
+    told = confide("synth", "plan", file).out
+    assert "A baseline" in told
+    assert "lifetime, charged δ" in told
+    assert "key selection" not in told
     made = confide("synth", "run", file, "--out", tmp_path / "out", "--json")
     assert (made.code, made.json["charged"], made.json["verifies"]) == (0, True, True)
     assert made.json["loss"] == planned["loss"]

@@ -128,7 +128,7 @@ def test_a_folder_of_another_release_is_refused_before_the_charge(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"spend": {"epsilon": "0.001"}}, "rho="),
+        ({"spend": {"epsilon": "0.001"}}, "ρ = "),
         ({"columns": ["sex"]}, "2 to 100 columns, got 1"),
         ({"columns": ["sex", "word"]}, "word"),
         ({"target": "dies"}, "dies"),
@@ -236,7 +236,7 @@ def test_a_plan_warns_with_the_numbers_that_would_do(tmp_path, measure):
     assert "No target and no columns together" in found.err
     told = re.search(r"with (.*?), or ([\d,]+) rows, it would be at most 0.15", found.err)
     assert told, found.err
-    amount = re.match(r"rho=([\d.]+)|ε = ([\d.]+)", told[1])
+    amount = re.match(r"ρ = ([\d.]+)|ε = ([\d.]+)", told[1])
     enough = {"rho": amount[1]} if amount[1] else {"epsilon": amount[2]}
     for better in ({"spend": enough}, {"rows": told[2].replace(",", "")}):
         asked = {"spend": {"epsilon": "0.1"}} | better

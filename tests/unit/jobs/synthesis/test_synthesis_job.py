@@ -158,13 +158,13 @@ def test_noise_that_drowns_a_table_is_refused_with_the_budget_that_works():
     with pytest.raises(ContractError, match="Noise would drown") as refused:
         weak.events(dataset())
     told = str(refused.value)
-    enough = float(told.split("rho=")[1].split(",", maxsplit=1)[0])
+    enough = float(told.split("ρ = ")[1].split(maxsplit=1)[0])
     rows = int(told.split("at this budget, ")[1].split(" rows", maxsplit=1)[0].replace(",", ""))
     job(rho=Fraction(enough * 1.01).limit_denominator(10**12), rows=300).events(dataset())
     replace(weak, rows=rows).events(dataset())
     with pytest.raises(ContractError, match="Noise would drown"):
         replace(weak, rows=int(0.9 * rows)).events(dataset())
-    assert "which is ε =" in told
+    assert "(ε = " in told
 
 
 def test_number_columns_are_binned_first():

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import psycopg
@@ -15,6 +16,7 @@ from confide.errors import ConfideError, ContractError, EngineError, ReleaseFail
 from confide.files.kinds import KINDS
 from confide.rows.engines.duckdb import open_engine
 from confide.rows.engines.postgres import open_postgres
+from confide.rows.engines.postgres_catalogue import _found
 from confide.rows.engines.postgres_session import SETTINGS, DatabaseSession, connect
 from confide.rows.relational.compiler import Alone
 from confide.rows.relational.shapes import compiler_of
@@ -453,3 +455,12 @@ def test_copies_without_a_schema_and_the_gate_of_a_check_are_refused(stored, tmp
     path.write_text(text)
     with pytest.raises(ContractError, match="is not known"):
         confide.open(path)
+
+
+def test_a_schema_that_is_not_there_is_named():
+    table = SimpleNamespace(source="person")
+    stored = [(1, "cdm", "person", "r", True, False)]
+    assert _found(table, stored=stored, schema="cdm", fold_case=False) == (stored[0], "")
+    none, why = _found(table, stored=stored, schema="cmd", fold_case=False)
+    assert none is None
+    assert "schema 'cmd' holds no declared table, or is not there; check schema-name" in why

@@ -1,6 +1,8 @@
 """A session of Spark: what is interrupted is cancelled, what is absent is said."""
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -49,3 +51,21 @@ def test_without_pyspark_or_java_a_spark_source_is_refused_with_what_is_lacking(
     monkeypatch.setattr(driver, "what_is_lacking", lambda: "PySpark")
     with pytest.raises(MissingExtraError, match=r"\[spark\]"):
         driver.require_spark()
+
+
+@needs_spark()
+def test_a_driver_begins_and_fails_without_a_word_but_the_class(tmp_path):
+    program = (
+        "from confide.rows.engines.spark.spark_driver import session_of_driver as begin\n"
+        "print(begin(threads=1, memory_limit=None).range(3).count())\n"
+    )
+    begun = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (begun.stdout, begun.stderr) == ("3\n", "")
+    failing = program.replace("None", '"1 nonsense"')
+    ended = subprocess.run(
+        [sys.executable, "-c", failing], check=False, capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert "Spark cannot be started (PySparkRuntimeError)" in ended.stderr.splitlines()[-1]

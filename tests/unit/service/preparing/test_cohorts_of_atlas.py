@@ -340,3 +340,16 @@ def test_numbers_and_files_that_do_not_fit_are_refused(tmp_path, athena):
         fill_cohorts(tmp_path / "none.duckdb", definitions=[f"1={path}"], vocabulary=athena)
     with pytest.raises(ContractError, match=r"CONCEPT\.csv"):
         fill_cohorts(cdm, definitions=[f"1={path}"], vocabulary=tmp_path)
+
+
+def test_a_concept_that_the_vocabulary_does_not_have_is_named(tmp_path, athena):
+    body = definition()
+    body["ConceptSets"][0]["expression"]["items"].append({"concept": {"CONCEPT_ID": 999}})
+    paths = [written(tmp_path, definition(), name="known.json")]
+    paths.append(written(tmp_path, body, name="unk.json"))
+    cdm = database(tmp_path / "cdm.duckdb", range(1, 9))
+    asked = [word for i, path in enumerate(paths) for word in ("--definition", f"{i}={path}")]
+    ran = confide("cohort", cdm, *asked, "--vocabulary", athena)
+    assert ran.code == 0, ran.err
+    assert "unk.json names concepts that CONCEPT.csv does not have: 999." in ran.err
+    assert "known.json names" not in ran.err

@@ -6,6 +6,7 @@ A failure is its class alone.
 
 import contextlib
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ def connected(url: str) -> Any:
         if importlib.util.find_spec(library) is None:
             raise MissingExtraError(library, extra="spark-connect")
     session = None
-    with without_messages() as failed:
+    with without_messages() as failed, without_remarks():
         from pyspark.sql.connect.session import SparkSession
 
         session = SparkSession.builder.remote(url).create()
@@ -57,3 +58,13 @@ def without_messages() -> Iterator[list[str]]:
         raise
     except Exception as error:  # noqa: BLE001 — whatever a driver raises may print a cell
         failed.append(type(error).__name__)
+
+
+@contextlib.contextmanager
+def without_remarks() -> Iterator[None]:
+    """Begin with PySpark without its remark on pandas, through which no result passes here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="PySpark does not yet fully support", category=FutureWarning
+        )
+        yield

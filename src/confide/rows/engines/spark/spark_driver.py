@@ -7,6 +7,7 @@ and spills lies in a folder of this account alone.
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from confide.errors import ContractError, MissingExtraError
 from confide.regular_file import create_text
-from confide.rows.engines.spark.spark_connect import without_messages
+from confide.rows.engines.spark.spark_connect import without_messages, without_remarks
 from confide.rows.engines.spill import SpillFolder
 
 MASTER = "CONFIDE_SPARK_MASTER"
@@ -52,12 +53,13 @@ def session_of_driver(*, threads: int | None, memory_limit: str | None) -> Any:
         ContractError: If the driver cannot be started.
     """
     require_spark()
-    from pyspark.sql import SparkSession as Builder
+    with without_remarks():
+        from pyspark.sql import SparkSession as Builder
 
-    spark = Builder.getActiveSession()
-    if spark is None:
-        spark = _driver(threads=threads, memory_limit=memory_limit)
-    return spark.newSession()
+        spark = Builder.getActiveSession()
+        if spark is None:
+            spark = _driver(threads=threads, memory_limit=memory_limit)
+        return spark.newSession()
 
 
 def require_spark() -> None:
@@ -90,6 +92,7 @@ def what_is_lacking() -> str:
 
 
 def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession as Builder
 
     spilled = _spill_folder()
@@ -100,7 +103,7 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
     )
     settings = {**DRIVER, "spark.driver.extraJavaOptions": java}
     master = os.environ.get(MASTER, "") or f"local[{threads or '*'}]"
-    builder = Builder.builder.master(master)
+    settings["spark.master"] = master
     local = master.startswith("local")
     if local:
         settings |= {
@@ -111,11 +114,10 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
         }
     if memory_limit:
         settings["spark.driver.memory"] = memory_limit.strip().lower().removesuffix("b")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = None
+    conf, spark = SparkConf().setAll(list(settings.items())), None
     with without_messages() as failed, _signals_kept(), _no_other_folder(local=local):
-        spark = builder.getOrCreate()
+        context = SparkContext(conf=conf, gateway=_silent_java(conf))
+        spark = Builder(context)
     if failed or spark is None:
         raise ContractError(
             f"Spark cannot be started ({''.join(failed)}).",
@@ -123,6 +125,20 @@ def _driver(*, threads: int | None, memory_limit: str | None) -> Any:
         )
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+def _silent_java(conf: Any) -> Any:
+    """Start Java, whose standard error is nobody's; None where this process has one.
+
+    What it says as it begins is noise, and what it says later may print a cell.  That it ended, or
+    did not begin, is raised here.
+    """
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:  # noqa: SLF001 — PySpark has no other word for it
+        return None
+    return launch_gateway(conf, {"stderr": subprocess.DEVNULL})
 
 
 def _spill_folder() -> Path:
