@@ -1,6 +1,7 @@
 """Every kind of job, listed once, and how its settings are read back, for verifiers."""
 
 import json
+from collections.abc import Mapping
 
 from confide.errors import ConfideError, ContractError
 from confide.jobs.federated.training.fedavg import FedAvg
@@ -35,7 +36,11 @@ KINDS = registered(
     JobKind(spec=FedAvg, runner="confide.jobs.federated.training.rounds:AveragingRounds"),
     JobKind(spec=Pate, runner="confide.jobs.learning.pate.job:Pate"),
     JobKind(spec=Synthesis, runner="confide.jobs.synthesis.measuring:Measuring"),
-    JobKind(spec=Linkage, runner="confide.jobs.linkage.spec:Linkage"),
+    JobKind(
+        spec=Linkage,
+        runner="confide.jobs.linkage.spec:Linkage",
+        numbers="confide.jobs.linkage.numbers:told_rows",
+    ),
     JobKind(spec=DeepSynthesis, runner="confide.jobs.synthesis.deep.training:DeepTraining"),
     JobKind(spec=SynthesisCheck, runner="confide.jobs.synthesis.acceptance.compared:CheckRunner"),
 )
@@ -51,6 +56,29 @@ def in_parts(job: Job, *, plan: JobPlan) -> InParts:
     kind = next(each for each in KINDS if each.name == job.kind)
     found: InParts = kind.runs(job, plan=plan)
     return found
+
+
+def tells_numbers(kind: str) -> bool:
+    """Return whether what a job of a kind releases can be told as rows of numbers."""
+    return any(each.name == kind and each.numbers for each in KINDS)
+
+
+def told_numbers(plan: JobPlan, files: Mapping[str, bytes]) -> tuple[tuple[str, ...], ...]:
+    """Return heads and rows of what a job released, of a kind that tells numbers.
+
+    Args:
+        plan: Of the job.
+        files: Contents by name.
+
+    Raises:
+        ContractError: If the plan's settings cannot be read.
+        VerificationError: If the files are not of this job.
+    """
+    job = read_spec(plan.kind, plan.spec)
+    if job is None:
+        raise ContractError(f"The settings of a {plan.kind} cannot be read.")
+    kind = next(each for each in KINDS if each.name == plan.kind)
+    return kind.told(files, job=job, dataset=plan.dataset)
 
 
 def read_spec(kind: str, text: str) -> Job | None:

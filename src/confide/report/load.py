@@ -61,7 +61,7 @@ def verified(folder: Path, *, key: str | None = None) -> tuple[Json, Verificatio
     checked = verify(certificate, folder=folder, pinned_key=key)
     checked.require(folder)
     if is_job(certificate):
-        told = _page_of(folder, kind=certificate["plan"]["kind"])
+        told = _page_of(folder)
         raise ContractError(
             f"{folder.name} holds files of a job ({certificate['plan']['kind']}), not tables: "
             f"{', '.join(each['path'] for each in certificate['outputs'])}.",
@@ -70,12 +70,9 @@ def verified(folder: Path, *, key: str | None = None) -> tuple[Json, Verificatio
     return certificate, checked
 
 
-def _page_of(folder: Path, *, kind: str) -> str:
-    """Say where the page of a job is, or what prints its numbers."""
-    page = folder / REPORT
-    if page.is_file():
-        return f"Read it in {folder.name}/{REPORT}. "
-    return f"`confide show {folder.name}` prints its numbers. " if kind == "linkage" else ""
+def _page_of(folder: Path) -> str:
+    """Say where the page of a job is, if there is one."""
+    return f"Read it in {folder.name}/{REPORT}. " if (folder / REPORT).is_file() else ""
 
 
 def rebuilt(

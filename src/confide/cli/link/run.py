@@ -36,12 +36,13 @@ def run_link(
 
 def show_linked(made: "Linked") -> None:
     """Print what was released, what it cost and that it verifies."""
-    from confide.service.linkage.shown import HEAD, rows_of_linkage
+    from confide.service.linkage.run import in_rows
 
     say(f"Numbers      {made.numbers}", style="bold")
     say(f"Certificate  {made.certificate}  (verifies; release {made.id})")
     if made.told:
-        table(HEAD, rows_of_linkage(made.told), right=(2, 3))
+        head, *rows = in_rows(made.told)
+        table(head, rows, right=(2, 3))
     spent = "Spent" if made.charged else "Delivered again, nothing charged or read; it had cost"
     say(f"{spent} {made.loss.text}.")
     for sentence in made.loss.odds:

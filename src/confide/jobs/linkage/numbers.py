@@ -4,19 +4,22 @@
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from confide.errors import VerificationError
 from confide.jobs.linkage.asks import STEPS, BestScores, LinkedBy, LinkScores, Overlap
-from confide.jobs.linkage.spec import FORMAT, Linkage
+from confide.jobs.linkage.spec import FORMAT, LINKAGE_FILE, Linkage
 from confide.privacy.adjacency import Adjacency
 from confide.tables.expression import ColumnOf, OrMissing
 from confide.tables.relation import domain
 from confide.tables.schema import Column, Dataset
 
 _LEVEL = 0.95
+LINKAGE_HEAD = ("", "of", "about", "95 % interval", "")
+"""Of the columns of :func:`rows_of_linkage`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +149,23 @@ def warning(spec: Linkage, *, adjacency: Adjacency) -> str:
                     "histogram of scores are useful at the same budget."
                 )
     return ""
+
+
+def rows_of_linkage(told: Sequence[LinkageNumber]) -> tuple[tuple[str, ...], ...]:
+    """Return quantity, group, value, interval and flag of each number, as texts."""
+    return tuple(_row(each) for each in told)
+
+
+def _row(each: LinkageNumber) -> tuple[str, ...]:
+    places = ".3f" if each.quantity == "share linked" else "g"
+    about = "not told" if each.value is None else f"{each.value:{places}}"
+    interval = f"{each.lower:{places}} to {each.upper:{places}}"
+    return (each.quantity, each.of, about, interval, each.flag)
+
+
+def told_rows(
+    files: Mapping[str, bytes], *, spec: Linkage, dataset: Dataset
+) -> tuple[tuple[str, ...], ...]:
+    """Return heads, then the rows of a released linkage; raises as :func:`read_linkage`."""
+    told = read_linkage(files[LINKAGE_FILE], spec=spec)
+    return (LINKAGE_HEAD, *rows_of_linkage(estimates(told, spec=spec, dataset=dataset)))

@@ -1,11 +1,18 @@
 """Run a linkage: charge once, link, and leave a folder that verifies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.jobs.kinds import read_spec
-from confide.jobs.linkage.numbers import LinkageNumber, estimates, read_linkage, warning
+from confide.jobs.linkage.numbers import (
+    LINKAGE_HEAD,
+    LinkageNumber,
+    estimates,
+    read_linkage,
+    rows_of_linkage,
+    warning,
+)
 from confide.jobs.linkage.spec import LINKAGE_FILE
 from confide.release.site.incidents import stored_already
 from confide.release.verify.verify import verify
@@ -99,3 +106,8 @@ def run_linkage(
         loss=told_loss(plan),
         verifies=True,
     )
+
+
+def in_rows(told: Sequence[LinkageNumber]) -> tuple[tuple[str, ...], ...]:
+    """Return heads, then quantity, group, value, interval and flag of each number, as texts."""
+    return (LINKAGE_HEAD, *rows_of_linkage(told))

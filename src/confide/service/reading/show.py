@@ -9,8 +9,7 @@ from confide.drawing.numbers import clean
 from confide.drawing.shown import Shown as Layout
 from confide.drawing.words import Words
 from confide.errors import UnknownNameError
-from confide.jobs.kinds import read_spec
-from confide.jobs.linkage.spec import LINKAGE_FILE, Linkage
+from confide.jobs.kinds import read_spec, tells_numbers, told_numbers
 from confide.plans.canonical import Json
 from confide.plans.estimates import Estimate
 from confide.plans.plan import Statistic
@@ -30,7 +29,6 @@ from confide.report.release import Release
 from confide.report.wording.odds_words import adjacency_text, loss_text
 from confide.report.wording.section import assumed, section
 from confide.service.dump import ASIDE
-from confide.service.linkage.shown import HEAD, released_numbers, rows_of_linkage
 from confide.service.planning.loss import told_loss
 from confide.service.reading.labelled import labelled
 
@@ -111,8 +109,8 @@ def show(folder: Path, *, only: str = "", labels: Path | None = None) -> Shown:
         UnknownNameError: If there is no such statistic.
     """
     certificate = read_certificate(folder / CERTIFICATE)
-    if is_job(certificate) and certificate["plan"]["kind"] == Linkage.kind:
-        return _linkage(folder, certificate, only=only)
+    if is_job(certificate) and tells_numbers(certificate["plan"]["kind"]):
+        return _numbers_of_job(folder, certificate, only=only)
     certificate, checked = verified(folder)
     form = None if is_reuse(certificate) else read_form(certificate, form=CertificateForm)
     bounds = [] if form is None else form.guarantee.contribution_bounds
@@ -141,21 +139,22 @@ def show(folder: Path, *, only: str = "", labels: Path | None = None) -> Shown:
     )
 
 
-def _linkage(folder: Path, certificate: Json, *, only: str) -> Shown:
-    """Return the numbers of a linkage that verifies."""
+def _numbers_of_job(folder: Path, certificate: Json, *, only: str) -> Shown:
+    """Return the numbers of a job that verifies."""
     checked = verify(certificate, folder=folder, pinned_key=None, read_spec=read_spec)
     checked.require(folder)
-    if only and only != LINKAGE_FILE:
-        raise UnknownNameError("statistic", only, known=[LINKAGE_FILE])
-    plan = answer_in(folder).plan
-    body = rows_of_linkage(released_numbers(folder))
+    answer = answer_in(folder)
+    plan = answer.plan
+    if only and only != plan.kind:
+        raise UnknownNameError("statistic", only, known=[plan.kind])
+    head, *body = told_numbers(plan, answer.files)
     told = ShownTable(
-        id=LINKAGE_FILE,
+        id=plan.kind,
         title=clean(plan.study.title or plan.study.id, most=160),
-        columns=HEAD,
-        rows=body,
+        columns=head,
+        rows=tuple(body),
         notes=(f"{told_loss(plan).text}.",),
-        layout=Layout(head=HEAD, rows=body, text_columns=2, numbers=2),
+        layout=Layout(head=head, rows=tuple(body), text_columns=2, numbers=2),
     )
     return Shown(
         release=certificate["id"],

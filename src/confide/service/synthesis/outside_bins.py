@@ -4,7 +4,7 @@
 """
 
 from confide.jobs.synthesis.asked import AnySynthesis
-from confide.jobs.synthesis.spec import Synthesis
+from confide.jobs.synthesis.event_kind import EventKind
 from confide.tables.conditions.conditions import shown
 from confide.tables.expression import BinOf, OrMissing
 from confide.tables.relation import domain
@@ -18,7 +18,7 @@ def outside_bins(job: AnySynthesis, *, dataset: Dataset) -> tuple[str, ...]:
         job: With its columns, in bins.
         dataset: Public facts, with the per-patient values that the job asks for.
     """
-    kinds = job.kinds if isinstance(job, Synthesis) else ()
+    kinds: tuple[EventKind, ...] = getattr(job, "kinds", ())  # tables of events alone have some
     first = {kind.first: kind.name for kind in kinds}
     spans = {kind.later for kind in kinds}  # whose bounds follow from the edges
     found = []

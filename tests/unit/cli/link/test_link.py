@@ -207,7 +207,7 @@ def test_without_splink_the_extra_is_named_and_nothing_is_charged(tmp_path, monk
 
 
 def test_a_share_of_nobody_is_not_told_and_a_count_below_zero_says_so(tmp_path):
-    from confide.service.linkage.shown import rows_of_linkage
+    from confide.jobs.linkage.numbers import rows_of_linkage
 
     file = registers(tmp_path / "site")
     asked = read_linkage_file(file)
@@ -251,6 +251,5 @@ def test_a_linkage_is_shown_out_of_its_folder(tmp_path):
     lines = [line.split() for line in shown.out.splitlines() if "share linked" in line]
     assert lines
     assert lines == [line.split() for line in made.out.splitlines() if "share linked" in line]
-    with pytest.raises(ContractError) as refused:
+    with pytest.raises(ContractError, match="holds files of a job"):
         load(tmp_path / "out")
-    assert "`confide show out` prints its numbers." in refused.value.hint
