@@ -3,6 +3,7 @@
 import pytest
 
 from confide.errors import EngineError
+from confide.rows.copies import in_database
 from confide.rows.dialects import postgres as dialect
 from confide.rows.engines import postgres_session
 from confide.rows.engines.postgres import open_postgres
@@ -17,6 +18,7 @@ from source_kinds import without_nul
 from unit.rows.engines.test_postgres_through_the_door import sql, stand_in
 from unit.rows.prepared.test_database_copies import OF as COPIED
 from unit.rows.prepared.test_database_copies import frames, of_events
+from unit.rows.prepared.test_what_copies_depend_on import FILTERED
 
 pytestmark = pytest.mark.mutant
 OF = dataset()
@@ -110,6 +112,23 @@ def test_copies_that_are_read_whatever_became_of_the_source_are_caught(
     preparation(source, COPIED, folder=tmp_path).prepare()
     told(f"DELETE FROM {source.schema}.events WHERE pid IS NOT NULL")
     assert of_copies(source, tmp_path) != of_source(source)
+
+
+def test_copies_that_are_read_in_the_order_of_an_index_are_caught(copied, tmp_path, monkeypatch):
+    """Which rows of a patient are kept would follow from what they hold."""
+    before = of_source(copied, FILTERED)
+    told(f"CREATE INDEX ON {of_events(copied)} (p, c0)")
+    told(f"VACUUM ANALYZE {of_events(copied)}")
+    assert of_copies(copied, tmp_path, FILTERED) == before
+    monkeypatch.setattr(in_database, "_INDEXED", "SELECT $1 = $2")
+    assert of_copies(copied, tmp_path, FILTERED) == before
+    chosen = {
+        "enable_seqscan": "off",
+        **dict.fromkeys(("enable_indexscan", "enable_indexonlyscan"), "on"),
+    }
+    settings = {**postgres_session.SETTINGS, **chosen}
+    monkeypatch.setattr(postgres_session, "SETTINGS", settings)
+    assert of_copies(copied, tmp_path, FILTERED) != before
 
 
 def test_ranks_of_a_copy_that_are_believed_are_caught(copied, tmp_path, monkeypatch):

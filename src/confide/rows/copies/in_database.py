@@ -6,10 +6,12 @@ and ``x`` (place and point in the keyed order), ``q0, q1, …`` (how each cell w
 have no rank.  They are named, with the generation that they are of, in the manifest of the
 workspace, which the database does not hold.
 
-*Fingerprints.*  Of a table and all that inherits from it: number, file, bytes, columns, checks, row
-security, and how many rows were ever inserted, updated and deleted, as the server counts them.  The
-server tells its counts within a minute of a change, sooner as a rule; after a crash it begins anew.
-What differs is not read; what a count does not tell yet is (docs/known-weaknesses.md).
+*Fingerprints.*  Of a table and all that inherits from it: number, file, bytes, columns, labels of
+their enumerations, checks, row security, and how many rows were ever inserted, updated and deleted,
+as the server counts them.  The server tells its counts within a minute of a change, sooner as a
+rule; after a crash it begins anew.  What differs is not read; what a count does not tell yet is
+(docs/known-weaknesses.md).  A copy that has an index is not read either: rows count in the order in
+which they lie.
 
 *Privacy:* no bound rests on a fingerprint.  Who keeps more rows than the bound is found by the
 guard of the statement itself (:mod:`confide.rows.cells.stream`), whatever a copy holds; that every
@@ -40,7 +42,11 @@ SELECT k.oid::text, k.relkind::text, pg_relation_filenode(k.oid)::text, pg_relat
        k.relrowsecurity, pg_stat_get_tuples_inserted(k.oid), pg_stat_get_tuples_updated(k.oid),
        pg_stat_get_tuples_deleted(k.oid),
        (SELECT string_agg(concat_ws(' ', a.attnum, quote_ident(a.attname),
-                                    format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY a.attnum)
+                                    format_type(a.atttypid, a.atttypmod),
+                                    (SELECT string_agg(quote_literal(e.enumlabel), ','
+                                                       ORDER BY e.enumsortorder)
+                                     FROM pg_enum AS e WHERE e.enumtypid = a.atttypid)),
+                          ', ' ORDER BY a.attnum)
         FROM pg_attribute AS a WHERE a.attrelid = k.oid AND a.attnum > 0 AND NOT a.attisdropped),
        (SELECT string_agg(concat_ws(' ', o.conname, o.convalidated, pg_get_constraintdef(o.oid)),
                           ', ' ORDER BY o.conname)
@@ -53,6 +59,11 @@ SELECT bool_and(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.o
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2
 """
+_INDEXED = """
+SELECT bool_or(c.relhasindex OR pg_indexes_size(c.oid) > 0)
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2
+"""  # the size is that of now, and not that of a snapshot
 
 
 def fingerprint_in(connection: Any, table: exp.Table) -> str:
@@ -126,6 +137,8 @@ def copies_in_database(
     for copy in (table for each in copies.values() for table in each.tables()):
         if fingerprint_in(connection, copy) != manifest.stored.get(copy.name):
             return Standing.OUTDATED, {}
+        if connection.execute(_INDEXED, [copy.db, copy.name]).fetchone()[0]:
+            return Standing.OUTDATED, {}  # its rows might be read in the order of the index
         if not connection.execute(_MAY_READ, [copy.db, copy.name]).fetchone()[0]:
             return Standing.UNREADABLE, {}
     return Standing.CURRENT, copies

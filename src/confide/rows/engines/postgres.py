@@ -8,8 +8,8 @@ process is trusted with them, as it is with DuckDB's.
 
 *Utility:* of prepared copies a statement is one pass over rows that lie in order, where it keeps
 rows of one table; without them each person's rows are sorted for every statement.  Copies that
-change between the charge and the reading are left alone, and the source is read: the integers are
-the same.
+change, go or are locked between the charge and the reading are left alone, and the source is read:
+the integers are the same.
 """
 
 import contextlib
@@ -95,8 +95,8 @@ class PostgresEngine(AskedInSql):
             EngineError: If reading failed; carries the class of the failure and no data.
         """
         alone = self._alone(aggregates, dataset=dataset)
-        with self.snapshot():
-            once = self._compiled(aggregates, dataset=dataset, clustered=self._held())
+        with self._snapshot_with_copies() as copies:
+            once = self._compiled(aggregates, dataset=dataset, clustered=copies)
             compiled = WrittenPass.of(once, on=self._session)
             return self._exact(
                 compiled.exact(self._session),
@@ -113,12 +113,12 @@ class PostgresEngine(AskedInSql):
         Raises:
             EngineError: If reading failed; carries the class of the failure and no data.
         """
-        with self.snapshot():
+        with self._snapshot_with_copies() as copies:
             return stored_sums(
                 self._compiled(
                     aggregates,
                     dataset=dataset,
-                    clustered=self._held(),
+                    clustered=copies,
                     summed=Summed.PERSONS,
                 ),
                 asked=len(aggregates),
@@ -190,11 +190,8 @@ class PostgresEngine(AskedInSql):
             EngineError: If one of them was replaced, or has other columns or policies by now.
         """
         with self._session.snapshot():
-            of_source = (located.relation for located in self._layout.tables.values())
-            copies = (each for of in self._clustered.values() for each in of.tables())
-            self._session.hold([*of_source, *copies])
-            if not self._unchanged():
-                raise EngineError("tables of the source changed")
+            self._hold_source()
+            self._require_unchanged()
             yield
 
     def copy_rows(self, query: str, to: Path) -> None:
@@ -228,9 +225,36 @@ class PostgresEngine(AskedInSql):
             return self._copies()
         return Standing.OUTDATED, {}
 
-    def _held(self) -> Mapping[str, ClusteredTable]:
-        """Return the copies that answer, of this snapshot; none if any changed meanwhile."""
-        return self._clustered if self._copies_now()[1] == self._clustered else {}
+    @contextlib.contextmanager
+    def _snapshot_with_copies(self) -> Iterator[Mapping[str, ClusteredTable]]:
+        """See one state of the database, and get the copies that answer of it.
+
+        There are none if any is gone, changed, closed or locked by now: then the source answers.
+
+        Raises:
+            EngineError: As :meth:`snapshot`.
+        """
+        with self._session.snapshot():
+            self._hold_source()
+            copies = (each for of in self._clustered.values() for each in of.tables())
+            held = self._session.hold_at_once(copies)
+            self._require_unchanged()
+            yield self._still_current() if held else {}
+
+    def _still_current(self) -> Mapping[str, ClusteredTable]:
+        """Return the copies of this snapshot if they are those that were opened, none if not."""
+        self._session.fetch_nothing("SAVEPOINT looked")
+        if self._copies_now()[1] == self._clustered:
+            return self._clustered
+        self._session.fetch_nothing("ROLLBACK TO SAVEPOINT looked")  # if looking failed
+        return {}
+
+    def _hold_source(self) -> None:
+        self._session.hold(located.relation for located in self._layout.tables.values())
+
+    def _require_unchanged(self) -> None:
+        if not self._unchanged():
+            raise EngineError("tables of the source changed")
 
     def _bind(self, written: Sequence[tuple[str, Mapping[str, Parameter]]]) -> None:
         for sql, parameters in written:

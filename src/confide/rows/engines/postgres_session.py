@@ -46,6 +46,15 @@ SETTINGS: Mapping[str, str] = {
     "transaction_timeout": "0",
     "max_parallel_workers_per_gather": "0",  # rows come in the order they were sorted in
     "synchronize_seqscans": "off",
+    "enable_seqscan": "on",  # a table is read from front to back, whatever indexes it has
+    "enable_indexscan": "off",
+    "enable_indexonlyscan": "off",
+    "enable_bitmapscan": "on",  # in the order of the table, as catalogues are read
+    "seq_page_cost": "1",  # no cost is so high that what is off is chosen
+    "random_page_cost": "4",
+    "cpu_tuple_cost": "0.01",
+    "cpu_operator_cost": "0.0025",
+    "default_table_access_method": "heap",  # of copies that are made
     "stats_fetch_consistency": "none",  # counts of changed rows are those of now
     "jit": "off",
     "client_min_messages": "error",
@@ -221,6 +230,25 @@ class DatabaseSession(Session):
         names = ", ".join(written(each, dialect=ConfidePostgres) for each in tables)
         if names:
             self.fetch_nothing(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
+
+    def hold_at_once(self, tables: Iterable[exp.Expr]) -> bool:
+        """Keep tables as :meth:`hold` does; if any is gone, locked or closed, keep none.
+
+        The transaction goes on either way.
+
+        Raises:
+            EngineError: If the connection is lost.
+        """
+        names = ", ".join(written(each, dialect=ConfidePostgres) for each in tables)
+        if not names:
+            return True
+        self.fetch_nothing("SAVEPOINT held")
+        try:
+            self.fetch_nothing(f"LOCK TABLE {names} IN ACCESS SHARE MODE NOWAIT")
+        except EngineError:
+            self.fetch_nothing("ROLLBACK TO SAVEPOINT held")
+            return False
+        return True
 
     def fetch_nothing(self, sql: str) -> None:
         """Run a statement without rows; raises as :meth:`fetch`."""

@@ -52,9 +52,11 @@ from confide.tables.schema import Dataset, Table
 from confide.tables.source import Source
 
 _MINE = """
-SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND c.relkind = 'r' ORDER BY c.relname
-"""
+SELECT n.nspname::text, c.relname::text
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE (starts_with(c.relname, $1) OR c.relname = ANY($2)) AND c.relkind = 'r'
+ORDER BY n.nspname, c.relname
+"""  # in whatever schema: copies-schema may have been another
 _MAY_WRITE = "SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1"
 _SIZE = "SELECT coalesce(sum(pg_table_size(t::regclass)), 0)::bigint FROM unnest($1::text[]) AS t"
 _CONNECTS = (
@@ -322,20 +324,32 @@ class DatabasePreparation:
         return found
 
     def _drop(self, opened: OpenDatabase, *, before: Manifest | None, keep: str) -> None:
-        """Drop the copies of this workspace but those of a generation."""
-        mine: set[str] = set()
+        """Drop the copies of this workspace, whatever schema holds them, but a generation's."""
+        mine: list[tuple[str, str]] = []
+        named = (
+            [n for rows, _, partial in before.tables.values() for n in (rows, partial) if n]
+            if before
+            else []
+        )
         with dropping_server_messages() as failed:
-            found = opened.connection.execute(_MINE, [self.source.copies, self._stem()])
-            mine = {name for (name,) in found.fetchall()}
+            mine = opened.connection.execute(_MINE, [self._stem(), named]).fetchall()
         if failed:
             raise EngineError(failed[0])
-        named_before = {name for name, *_ in before.tables.values()} if before else set()
-        for name in sorted(mine | named_before):
-            if name in mine and keep and name.startswith(f"{self._stem()}{keep[:16]}_"):
+        for schema, name in mine:
+            if keep and name.startswith(f"{self._stem()}{keep[:16]}_"):
                 continue
-            table = exp.table_(name, db=self.source.copies, quoted=True)
-            text = written(table, dialect=ConfidePostgres)
-            opened.session.fetch_nothing(f"DROP TABLE IF EXISTS {text}")
+            text = written(exp.table_(name, db=schema, quoted=True), dialect=ConfidePostgres)
+            try:
+                opened.session.fetch_nothing(f"DROP TABLE IF EXISTS {text}")
+            except EngineError:
+                if schema == self.source.copies:
+                    raise
+                raise ContractError(
+                    f"Copies of before lie in schema {schema!r}, and who connects may not drop "
+                    "them, or somebody reads them.",
+                    hint="Drop those tables as their owner; their names begin with "
+                    f"{self._stem()!r}.",
+                ) from None
 
 
 def _readable(layout: Any, *, dataset: Dataset) -> list[Table]:
