@@ -5,13 +5,16 @@ A failure is its class alone.
 """
 
 import contextlib
+import importlib
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from confide.errors import ConfideError, ContractError, MissingExtraError
 
 REMOTE = "sc://"
+_SESSION = "session_id"
 _CLIENT = ("pyspark", "grpc", "grpc_status", "pandas", "zstandard")
 
 
@@ -23,21 +26,28 @@ def connected(url: str) -> Any:
 
     Raises:
         MissingExtraError: If what speaks to servers is absent.
-        ContractError: If the server does not answer.
+        ContractError: If the server does not answer, or the URL names a session: what runs in one
+            that others have may change what is read here.
     """
+    if any(part.partition("=")[0].strip().lower() == _SESSION for part in url.split(";")):
+        raise ContractError(
+            f"The URL of a server of Spark Connect may not name a session ({_SESSION}).",
+            hint=f"Leave {_SESSION} out: each data set has a session of its own.",
+        )
     for library in _CLIENT:
         if importlib.util.find_spec(library) is None:
             raise MissingExtraError(library, extra="spark-connect")
     session = None
     with without_messages() as failed:
-        from pyspark.sql.connect.session import SparkSession
-
-        session = SparkSession.builder.remote(url).create()
+        client = without_warnings("pyspark.sql.connect.session").SparkSession
+        session = client.builder.remote(url).create()
         session.version  # noqa: B018 — asks the server
     if failed or session is None:
+        hint = "Check the URL, and that the server is of PySpark 4 or later."
+        if "ImportError" in failed:
+            hint = "This process imported PySpark where warnings are errors: start another."
         raise ContractError(
-            f"The server of Spark Connect cannot be used ({''.join(failed)}).",
-            hint="Check the URL, and that the server is of PySpark 4 or later.",
+            f"The server of Spark Connect cannot be used ({''.join(failed)}).", hint=hint
         )
     return session
 
@@ -45,6 +55,20 @@ def connected(url: str) -> Any:
 def is_remote(session: Any) -> bool:
     """Return whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+def without_warnings(module: str) -> Any:
+    """Import a module of PySpark.
+
+    It looks once whether the libraries that it needs are there; where warnings are errors it takes
+    one that it warns of for absent, for the rest of the process.
+
+    Raises:
+        ImportError: If it is absent.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(module)
 
 
 @contextlib.contextmanager
