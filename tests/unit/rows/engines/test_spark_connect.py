@@ -4,8 +4,10 @@ import importlib.util
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -171,4 +173,40 @@ def test_a_server_of_spark_connect_whose_url_is_wrong_is_refused_and_the_url_not
     pytest.importorskip("grpc_status")
     with pytest.raises(ContractError, match="cannot be used") as refused:
         spark_connect.connected("sc://nowhere:1/path;token=secret")
+    assert "PySparkValueError" in str(refused.value)
     assert "secret" not in str(refused.value) + refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["session_id", " Session_ID "])
+def test_a_url_of_spark_connect_that_names_a_session_is_refused_and_not_repeated(name):
+    """Views of one data set would be those of another that has the same session."""
+    with pytest.raises(ContractError, match="may not name a session") as refused:
+        spark_connect.connected(f"sc://nowhere:1/;token=secret;{name}={uuid.uuid4()}")
+    assert "secret" not in str(refused.value)
+    assert "Leave session_id out" in refused.value.hint
+
+
+AFTER_A_DRIVER = """
+import os
+from confide.errors import ContractError
+from confide.rows.engines.spark import spark_session as session
+
+def driver(**given):
+    from pyspark.testing.utils import have_numpy  # as rows that are made here do
+    raise ContractError("none")
+
+session.session_of_driver = driver
+for master in ("", "sc://nowhere:1/path"):
+    os.environ["CONFIDE_SPARK_MASTER"] = master
+    try:
+        session.new_session(threads=None, memory_limit=None)
+    except ContractError as refused:
+        print(refused)
+"""
+
+
+def test_spark_connect_is_used_where_warnings_are_errors_and_after_a_driver_in_the_same_process():
+    pytest.importorskip("grpc_status")
+    asked = [sys.executable, "-W", "error::FutureWarning", "-c", AFTER_A_DRIVER]
+    told = subprocess.run(asked, capture_output=True, check=True, text=True, timeout=300).stdout
+    assert "cannot be used (PySparkValueError)" in told

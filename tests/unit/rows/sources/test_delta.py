@@ -277,9 +277,7 @@ def test_a_meds_table_that_is_a_delta_table_is_its_latest_version(tmp_path):
         rows(data / "train", shard, a=1)
     commit(data, 0, PROTOCOL, ABOUT, add("train/0.parquet"))
     commit(data, 1, remove("train/0.parquet"), add("train/1.parquet"))
-    ((found,),) = latest_versions(
-        table_files(tmp_path, "data", kind=SourceKind.MEDS), folder=data
-    )
+    ((found,),) = latest_versions(table_files(tmp_path, "data", kind=SourceKind.MEDS), folder=data)
     assert found == data / "train" / "1.parquet"
 
 
