@@ -187,26 +187,28 @@ def test_a_url_of_spark_connect_that_names_a_session_is_refused_and_not_repeated
 
 
 AFTER_A_DRIVER = """
-import os
+import sys, warnings
 from confide.errors import ContractError
-from confide.rows.engines.spark import spark_session as session
+from confide.rows.engines.spark.spark_connect import connected
 
-def driver(**given):
-    from pyspark.testing.utils import have_numpy  # as rows that are made here do
-    raise ContractError("none")
-
-session.session_of_driver = driver
-for master in ("", "sc://nowhere:1/path"):
-    os.environ["CONFIDE_SPARK_MASTER"] = master
+def asked():
     try:
-        session.new_session(threads=None, memory_limit=None)
+        connected("sc://nowhere:1/path")
     except ContractError as refused:
         print(refused)
+
+import pyspark.testing.utils  # as a driver does that is lent rows
+asked()
+warnings.simplefilter("ignore")
+asked()
 """
 
 
-def test_spark_connect_is_used_where_warnings_are_errors_and_after_a_driver_in_the_same_process():
+@pytest.mark.parametrize("warned", ["ignore", "error"])
+def test_spark_connect_is_refused_with_the_cause_where_warnings_are_errors(warned):
+    """PySpark takes a library that it warns of for absent then, for the rest of the process."""
     pytest.importorskip("grpc_status")
-    asked = [sys.executable, "-W", "error::FutureWarning", "-c", AFTER_A_DRIVER]
+    asked = [sys.executable, "-W", f"{warned}::FutureWarning", "-c", AFTER_A_DRIVER]
     told = subprocess.run(asked, capture_output=True, check=True, text=True, timeout=300).stdout
-    assert "cannot be used (PySparkValueError)" in told
+    words = "Check the URL" if warned == "ignore" else "imported where warnings are errors"
+    assert told.count(words) == 2, told

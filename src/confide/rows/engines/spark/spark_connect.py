@@ -5,9 +5,7 @@ A failure is its class alone.
 """
 
 import contextlib
-import importlib
 import importlib.util
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,13 +37,17 @@ def connected(url: str) -> Any:
             raise MissingExtraError(library, extra="spark-connect")
     session = None
     with without_messages() as failed:
-        client = without_warnings("pyspark.sql.connect.session").SparkSession
-        session = client.builder.remote(url).create()
+        try:
+            from pyspark.sql.connect.session import SparkSession
+        except SystemExit:  # it takes a program that is no file for a test of its own
+            raise ImportError from None
+        session = SparkSession.builder.remote(url).create()
         session.version  # noqa: B018 — asks the server
     if failed or session is None:
         hint = "Check the URL, and that the server is of PySpark 4 or later."
-        if "ImportError" in failed:
-            hint = "This process imported PySpark where warnings are errors: start another."
+        if failed and failed[0].endswith(("ImportError", "Warning")):  # it looks once a process
+            hint = "PySpark was imported where warnings are errors, or its libraries are too old: "
+            hint += "start a new process in which warnings are none."
         raise ContractError(
             f"The server of Spark Connect cannot be used ({''.join(failed)}).", hint=hint
         )
@@ -55,20 +57,6 @@ def connected(url: str) -> Any:
 def is_remote(session: Any) -> bool:
     """Return whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
-
-
-def without_warnings(module: str) -> Any:
-    """Import a module of PySpark.
-
-    It looks once whether the libraries that it needs are there; where warnings are errors it takes
-    one that it warns of for absent, for the rest of the process.
-
-    Raises:
-        ImportError: If it is absent.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(module)
 
 
 @contextlib.contextmanager

@@ -32,7 +32,6 @@ from confide.rows.engines.spark.spark_connect import (
     connected,
     is_remote,
     without_messages,
-    without_warnings,
 )
 from confide.rows.engines.spark.spark_driver import MASTER, session_of_driver
 
@@ -294,8 +293,6 @@ def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
     """
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
-    with contextlib.suppress(ImportError):  # which is said below
-        without_warnings("pyspark.testing.utils")  # what it takes for installed
     url = os.environ.get(MASTER, "")
     if url.startswith(REMOTE):
         session = connected(url)
