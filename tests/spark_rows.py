@@ -1,8 +1,10 @@
 """Rows as Parquet files that Spark reads; one driver for all tests of a process."""
 
 import contextlib
+import importlib
 import os
 import tempfile
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,9 +39,20 @@ def needs_spark():
     return pytest.mark.skipif(bool(lacking), reason=f"{lacking or 'nothing'} is not installed")
 
 
+def _made_quick():
+    """Say how the driver starts, and let PySpark look for libraries where warnings are none.
+
+    It looks once a process: a test after it may need one that it warns of.
+    """
+    os.environ.update(QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importlib.import_module("pyspark.testing.utils")
+
+
 def started_quickly():
     """Return a session of a driver for few rows."""
-    os.environ.update(QUICK)
+    _made_quick()
     return new_session(threads=2, memory_limit=MEMORY)
 
 
@@ -53,7 +66,7 @@ def stored(frames, folder=None) -> Path:
 
 def opened_quickly(source, **given):
     """Open a source in a driver for few rows."""
-    os.environ.update(QUICK)
+    _made_quick()
     return open_spark(source, memory_limit=MEMORY, **given)
 
 

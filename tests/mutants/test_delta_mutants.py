@@ -36,3 +36,19 @@ def test_a_session_that_calls_all_views_alike_is_rejected(monkeypatch):
     monkeypatch.setattr(SparkRows, "_view", alike)
     with pytest.raises(AssertionError):
         views.test_a_view_of_the_same_text_over_other_views_is_made_anew()
+
+
+def test_a_session_whose_engines_share_names_is_rejected(monkeypatch):
+    def shared(rows, name):
+        rows._lent[name] = name
+        return name
+
+    monkeypatch.setattr(SparkRows, "_own", shared)
+    with pytest.raises(AssertionError):
+        views.test_engines_in_one_session_read_their_own_rows_and_keys()
+
+
+def test_a_reader_of_folders_within_a_delta_table_is_rejected(tmp_path, monkeypatch):
+    monkeypatch.setattr(delta, "_require_top", lambda _: None)
+    with pytest.raises(pytest.fail.Exception):
+        suite.test_a_folder_within_a_delta_table_is_refused(tmp_path)

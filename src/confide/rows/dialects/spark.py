@@ -146,8 +146,9 @@ class ConfideSparkGenerator(SparkGenerator):
         return text_literal(value) if expression.is_string else value
 
     def placeholder_sql(self, expression: exp.Placeholder) -> str:
-        """Write a key as what a query of one row finds."""
-        return f"(SELECT `{expression.this}` FROM {KEYS})"  # noqa: S608 — names of ours
+        """Write a key as what a query of one row finds, of the view that is its kind."""
+        view = expression.args.get("kind") or KEYS
+        return f"(SELECT `{expression.this}` FROM `{view}`)"  # noqa: S608 — names of ours
 
     def cte_sql(self, expression: exp.CTE) -> str:
         """Write a common table expression; Spark is not told whether to store it."""

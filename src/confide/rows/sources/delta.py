@@ -15,6 +15,7 @@ References:
         https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 from confide.errors import ContractError
 from confide.regular_file import read_text, require_regular
+from confide.tables.source_files import PARQUET, fits
 
 DELTA_LOG = "_delta_log"
 _COMMIT = re.compile(r"([0-9]{20})\.json")
@@ -55,21 +57,34 @@ def latest_versions(
     Raises:
         ContractError: As :func:`delta_files`.
     """
-    if not places and is_delta(folder):
+    whole = is_delta(folder)
+    if not places and whole:
         places = ((folder / DELTA_LOG,),)
     found = []
     for files in places:
-        folders = dict.fromkeys(file.parent for file in files)
-        found.append(
-            tuple(
-                file
-                for each in folders
-                for file in (
-                    delta_files(each) if is_delta(each) else [f for f in files if f.parent == each]
-                )
-            )
-        )
+        kept: list[Path] = []
+        for each in dict.fromkeys(
+            folder if whole and file.is_relative_to(folder) else file.parent for file in files
+        ):
+            _require_top(each)
+            kept += delta_files(each) if is_delta(each) else (f for f in files if f.parent == each)
+        found.append(tuple(kept))
     return tuple(files for files in found if files)
+
+
+def _require_top(folder: Path) -> None:
+    """Refuse a folder within a Delta table, whose log may have removed files of it.
+
+    Raises:
+        ContractError: If it is one.
+    """
+    for above in folder.parents:
+        if is_delta(above):
+            raise _refused(
+                above.name,
+                f"holds the folder {folder.name!r} that is read",
+                hint="Declare the folder of the Delta table itself, or write it as Parquet files.",
+            )
 
 
 def delta_files(folder: Path) -> tuple[Path, ...]:
@@ -80,25 +95,44 @@ def delta_files(folder: Path) -> tuple[Path, ...]:
     """
     protocol: _Action = {}
     about: _Action = {}
-    live: dict[str, _Action] = {}
-    for kind, action in _actions(folder):
-        match kind:
-            case "protocol":
-                protocol = action
-            case "metaData":
-                about = action
-            case "remove":
-                live.pop(str(action.get("path")), None)
-            case _:
-                live[str(action.get("path"))] = action
-    _require_readable(protocol, about=about, table=folder.name)
+    live: dict[Path | str, _Action] = {}
+    with _reading(folder.name):
+        for kind, action in _actions(folder):
+            match kind:
+                case "protocol":
+                    protocol = action
+                case "metaData":
+                    about = action
+                case "remove":
+                    live.pop(_place(action["path"]), None)
+                case _:
+                    live[_place(action["path"])] = action
+        _require_readable(protocol, about=about, table=folder.name)
     if any(action.get("deletionVector") for action in live.values()):
         raise _refused(
             folder.name,
             "has deletion vectors: rows that stand in its files and are deleted",
             hint="Run REORG TABLE … APPLY (PURGE), or write the table as Parquet files.",
         )
-    return tuple(sorted(_file(path, folder=folder) for path in live))
+    return tuple(sorted(_file(place, folder=folder) for place in live))
+
+
+@contextlib.contextmanager
+def _reading(table: str) -> Iterator[None]:
+    """Refuse what stops the reading of a log.
+
+    Raises:
+        ContractError: If it cannot be read.
+    """
+    import pyarrow as pa
+
+    odd = (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError)
+    try:
+        yield
+    except ContractError:
+        raise
+    except (*odd, pa.ArrowException):
+        raise _refused(table, "has a log that cannot be read", hint=_AS_PARQUET) from None
 
 
 def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
@@ -114,9 +148,9 @@ def _actions(folder: Path) -> Iterator[tuple[str, _Action]]:
             hint=f"Copy the whole folder {DELTA_LOG}, or write the table as Parquet files.",
         )
     held = (row for part in checkpoints.get(start, ()) for row in _rows(part))
-    yield from _in_order(held, table=folder.name)
+    yield from _in_order(held)
     for number in range(start + 1, last + 1):
-        yield from _in_order(_lines(commits[number]), table=folder.name)
+        yield from _in_order(_lines(commits[number]))
 
 
 def _parts_of_log(log: Path) -> tuple[dict[int, Path], dict[int, tuple[Path, ...]]]:
@@ -135,7 +169,7 @@ def _parts_of_log(log: Path) -> tuple[dict[int, Path], dict[int, tuple[Path, ...
 
 
 def _lines(commit: Path) -> Iterator[_Action]:
-    for line in read_text(commit, largest=None).splitlines():
+    for line in read_text(commit, largest=None).split("\n"):
         if line.strip():
             yield json.loads(line)
 
@@ -150,39 +184,46 @@ def _rows(checkpoint: Path) -> Iterator[_Action]:
         yield from batch.to_pylist()
 
 
-def _in_order(rows: Iterable[_Action], *, table: str) -> list[tuple[str, _Action]]:
-    """Return the actions of one commit: what is removed before what is added.
-
-    Raises:
-        ContractError: If the commit cannot be read.
-    """
-    import pyarrow as pa
-
-    try:
-        found = [
-            (kind, dict(row[kind]))
-            for row in rows
-            for kind in _ACTIONS
-            if row.get(kind) is not None
-        ]
-    except (ValueError, TypeError, AttributeError, pa.ArrowException):
-        raise _refused(table, "has a log that cannot be read", hint=_AS_PARQUET) from None
+def _in_order(rows: Iterable[_Action]) -> list[tuple[str, _Action]]:
+    """Return the actions of one commit: what is removed before what is added."""
+    found = [
+        (kind, dict(row[kind])) for row in rows for kind in _ACTIONS if row.get(kind) is not None
+    ]
     return sorted(found, key=lambda each: _ACTIONS.index(each[0]))
 
 
-def _file(written: str, *, folder: Path) -> Path:
-    """Return where a file of the log lies.
+def _place(written: str) -> Path | str:
+    """Return where a file lies in its table, however it is written; one of another table as it is.
 
     Raises:
-        ContractError: If it is one of another table.
+        ValueError: If it is no path.
     """
-    place = urlsplit(written)
-    path = Path(unquote(place.path))
-    if place.scheme or place.netloc or path.is_absolute() or ".." in path.parts:
+    url = urlsplit(written)
+    path = Path(unquote(url.path, errors="strict"))
+    if url.query or url.fragment or path == Path() or "\0" in str(path):
+        raise ValueError
+    other = url.scheme or url.netloc or path.is_absolute() or ".." in path.parts
+    return written if other else path
+
+
+def _file(place: Path | str, *, folder: Path) -> Path:
+    """Return the path of a file of the log.
+
+    Raises:
+        ContractError: If it is one of another table, or not every engine would read it.
+    """
+    if isinstance(place, str):
         raise _refused(
             folder.name, "names files of another table (a shallow clone)", hint=_AS_PARQUET
         )
-    return folder / path
+    hidden = any(part.startswith((".", "_")) for part in place.parts)
+    if hidden or not fits(place, endings=PARQUET):
+        raise _refused(
+            folder.name,
+            "has files whose names begin with . or _, or do not end in .parquet",
+            hint=_AS_PARQUET,
+        )
+    return folder / place
 
 
 def _require_readable(protocol: _Action, *, about: _Action, table: str) -> None:

@@ -4,8 +4,10 @@ import importlib.util
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -171,4 +173,42 @@ def test_a_server_of_spark_connect_whose_url_is_wrong_is_refused_and_the_url_not
     pytest.importorskip("grpc_status")
     with pytest.raises(ContractError, match="cannot be used") as refused:
         spark_connect.connected("sc://nowhere:1/path;token=secret")
+    assert "PySparkValueError" in str(refused.value)
     assert "secret" not in str(refused.value) + refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["session_id", " Session_ID "])
+def test_a_url_of_spark_connect_that_names_a_session_is_refused_and_not_repeated(name):
+    """Views of one data set would be those of another that has the same session."""
+    with pytest.raises(ContractError, match="may not name a session") as refused:
+        spark_connect.connected(f"sc://nowhere:1/;token=secret;{name}={uuid.uuid4()}")
+    assert "secret" not in str(refused.value)
+    assert "Leave session_id out" in refused.value.hint
+
+
+AFTER_A_DRIVER = """
+import sys, warnings
+from confide.errors import ContractError
+from confide.rows.engines.spark.spark_connect import connected
+
+def asked():
+    try:
+        connected("sc://nowhere:1/path")
+    except ContractError as refused:
+        print(refused)
+
+import pyspark.testing.utils  # as a driver does that is lent rows
+asked()
+warnings.simplefilter("ignore")
+asked()
+"""
+
+
+@pytest.mark.parametrize("warned", ["ignore", "error"])
+def test_spark_connect_is_refused_with_the_cause_where_warnings_are_errors(warned):
+    """PySpark takes a library that it warns of for absent then, for the rest of the process."""
+    pytest.importorskip("grpc_status")
+    asked = [sys.executable, "-W", f"{warned}::FutureWarning", "-c", AFTER_A_DRIVER]
+    told = subprocess.run(asked, capture_output=True, check=True, text=True, timeout=300).stdout
+    words = "Check the URL" if warned == "ignore" else "imported where warnings are errors"
+    assert told.count(words) == 2, told

@@ -11,7 +11,9 @@ import pytest
 from confide.errors import ContractError, EngineError, MissingExtraError
 from confide.rows.engines.spark import spark_driver as driver
 from confide.rows.engines.spark import spark_session as session
-from spark_rows import needs_spark, started_quickly
+from spark_rows import WARNED, needs_spark, started_quickly
+
+pytestmark = list(WARNED)
 
 
 @needs_spark()

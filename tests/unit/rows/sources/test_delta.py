@@ -18,6 +18,8 @@ from confide.tables.aggregates.value import Ones
 from confide.tables.bound_contributions import RowBound
 from confide.tables.expression import ColumnOf
 from confide.tables.relation import Relation
+from confide.tables.source import SourceKind
+from confide.tables.source_files import table_files
 from spark_rows import needs_spark, opened_quickly
 
 DATASET = """\
@@ -196,6 +198,19 @@ DELETED = {"storageType": "u", "pathOrInlineDv": "ab", "offset": 1, "sizeInBytes
         ([add("file:///elsewhere/0.parquet")], "files of another table"),
         ([add("s3://bucket/0.parquet")], "files of another table"),
         ([add("../people/0.parquet")], "files of another table"),
+        ([add("_2.parquet")], "begin with . or _"),
+        ([add("_part/2.parquet")], "begin with . or _"),
+        ([add("2.csv")], "do not end in"),
+        ([add("http://[x/1.parquet")], "cannot be read"),
+        ([add("%00.parquet")], "cannot be read"),
+        ([add("%ff.parquet")], "cannot be read"),
+        ([add("2.parquet?of=another")], "cannot be read"),
+        ([{"add": {"size": 1}}], "cannot be read"),
+        ([{"add": {"path": 1}}], "cannot be read"),
+        ([{"add": "2.parquet"}], "cannot be read"),
+        (with_features({"name": "typeWidening"}), "cannot be read"),
+        ([{"metaData": {**ABOUT["metaData"], "format": "parquet"}}], "cannot be read"),
+        ([{"metaData": {**ABOUT["metaData"], "configuration": "none"}}], "cannot be read"),
     ],
 )
 def test_a_delta_table_that_is_more_than_its_files_is_refused_by_name(tmp_path, actions, why):
@@ -226,6 +241,53 @@ def test_a_delta_log_that_lacks_a_commit_or_cannot_be_read_is_refused(tmp_path):
     (log / f"{2:020d}.json").write_text('{"add": {"path"')
     with pytest.raises(ContractError, match="cannot be read"):
         delta_files(visits)
+
+
+@pytest.mark.parametrize("checkpoint", [b"", b"PAR1" + b"x" * 200 + b"\x10\0\0\0PAR1"])
+def test_a_checkpoint_that_is_damaged_is_refused(tmp_path, checkpoint):
+    visits = table(tmp_path)
+    (visits / DELTA_LOG / f"{2:020d}.checkpoint.parquet").write_bytes(checkpoint)
+    with pytest.raises(ContractError, match="cannot be read"):
+        counted(tmp_path, "parquet")
+
+
+def test_a_line_of_a_delta_log_ends_at_a_line_feed_alone(tmp_path):
+    visits = table(tmp_path)
+    said = {"commitInfo": {"userMetadata": "a\u2028b\u0085c"}}
+    text = json.dumps(said, ensure_ascii=False) + "\r\n" + json.dumps(remove("2.parquet")) + "\n"
+    (visits / DELTA_LOG / f"{3:020d}.json").write_bytes(text.encode())
+    assert names(visits) == ["1 é.parquet"]
+
+
+def test_a_file_of_a_delta_table_is_one_file_however_its_path_is_written(tmp_path):
+    visits = table(tmp_path)
+    commit(visits, 3, add("./1%20%C3%A9.parquet"))
+    assert names(visits) == ["1 é.parquet", "2.parquet"]
+    commit(visits, 4, remove("1 é.parquet"))
+    assert names(visits) == ["2.parquet"]
+    commit(visits, 5, add("s3://bucket/0.parquet"))
+    commit(visits, 6, remove("s3://bucket/0.parquet"))
+    assert names(visits) == ["2.parquet"]
+
+
+def test_a_meds_table_that_is_a_delta_table_is_its_latest_version(tmp_path):
+    data = tmp_path / "data"
+    for shard in ("0.parquet", "1.parquet"):
+        (data / "train").mkdir(parents=True, exist_ok=True)
+        rows(data / "train", shard, a=1)
+    commit(data, 0, PROTOCOL, ABOUT, add("train/0.parquet"))
+    commit(data, 1, remove("train/0.parquet"), add("train/1.parquet"))
+    ((found,),) = latest_versions(table_files(tmp_path, "data", kind=SourceKind.MEDS), folder=data)
+    assert found == data / "train" / "1.parquet"
+
+
+def test_a_folder_within_a_delta_table_is_refused(tmp_path):
+    visits = table(tmp_path)
+    rows(visits / "part", "0.parquet", a=3)
+    with pytest.raises(ContractError, match="holds the folder 'part'"):
+        latest_versions(((visits / "part" / "0.parquet",),), folder=visits / "part")
+    with pytest.raises(ContractError, match="holds the folder"):
+        latest_versions(((visits / "part" / "0.parquet",),), folder=tmp_path)
 
 
 def test_a_delta_table_without_rows_has_no_file(tmp_path):

@@ -13,6 +13,7 @@ from typing import Any
 from confide.errors import ConfideError, ContractError, MissingExtraError
 
 REMOTE = "sc://"
+_SESSION = "session_id"
 _CLIENT = ("pyspark", "grpc", "grpc_status", "pandas", "zstandard")
 
 
@@ -24,21 +25,32 @@ def connected(url: str) -> Any:
 
     Raises:
         MissingExtraError: If what speaks to servers is absent.
-        ContractError: If the server does not answer.
+        ContractError: If the server does not answer, or the URL names a session: what runs in one
+            that others have may change what is read here.
     """
+    if any(part.partition("=")[0].strip().lower() == _SESSION for part in url.split(";")):
+        raise ContractError(
+            f"The URL of a server of Spark Connect may not name a session ({_SESSION}).",
+            hint=f"Leave {_SESSION} out: each data set has a session of its own.",
+        )
     for library in _CLIENT:
         if importlib.util.find_spec(library) is None:
             raise MissingExtraError(library, extra="spark-connect")
     session = None
     with without_messages() as failed, without_remarks():
-        from pyspark.sql.connect.session import SparkSession
-
+        try:
+            from pyspark.sql.connect.session import SparkSession
+        except SystemExit:  # it takes a program that is no file for a test of its own
+            raise ImportError from None
         session = SparkSession.builder.remote(url).create()
         session.version  # noqa: B018 — asks the server
     if failed or session is None:
+        hint = "Check the URL, and that the server is of PySpark 4 or later."
+        if failed and failed[0].endswith(("ImportError", "Warning")):  # it looks once a process
+            hint = "PySpark was imported where warnings are errors, or its libraries are too old: "
+            hint += "start a new process in which warnings are none."
         raise ContractError(
-            f"The server of Spark Connect cannot be used ({''.join(failed)}).",
-            hint="Check the URL, and that the server is of PySpark 4 or later.",
+            f"The server of Spark Connect cannot be used ({''.join(failed)}).", hint=hint
         )
     return session
 

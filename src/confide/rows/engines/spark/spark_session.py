@@ -7,6 +7,8 @@ common table expression is a view, so that what several statements share is read
 *Privacy:* messages of Spark print cells, and so do its logs: the driver's are off, and so is the
 logger of PySpark that prints them whatever the level.  Keys are a view of one row, and no literal
 of a query: a plan, which is printed and kept, holds none.  What is interrupted is cancelled.
+Every view has a name of its engine alone, so that none reads the rows or keys of another, even
+where a server gave both one session.
 """
 
 import contextlib
@@ -25,13 +27,20 @@ from confide.errors import ContractError, EngineError
 from confide.rows.cells.operations import written
 from confide.rows.cells.session import array_of
 from confide.rows.dialects.spark import KEYS, ConfideSpark, require_known
-from confide.rows.engines.spark.spark_connect import REMOTE, connected, is_remote, without_messages
+from confide.rows.engines.spark.spark_connect import (
+    REMOTE,
+    connected,
+    is_remote,
+    without_messages,
+)
 from confide.rows.engines.spark.spark_driver import MASTER, session_of_driver
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _PATIENCE = 10.0
 """Seconds in which a query that was cancelled ends."""
 
+_PATTERN = "{}[]*?\\"
+"""Characters that make a path a pattern to Hadoop."""
 PUSHED = "spark.sql.parquet.filterPushdown"
 SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # what overflows raises
@@ -66,8 +75,9 @@ class SparkRows:
 
     def __init__(self, spark: Any, *, parameters: Mapping[str, int | bytes]) -> None:
         self._spark = spark
+        self._stem = uuid.uuid4().hex
         self._views: set[str] = set()
-        self._lent: list[str] = []
+        self._lent: dict[str, str] = {}
         self._lend_keys(parameters)
 
     def sound(self) -> bool:
@@ -87,7 +97,7 @@ class SparkRows:
         query = query.copy()
         front = query.args.pop("with_", None)
         bound = None
-        known: dict[str, str] = {}
+        known = dict(self._lent)
         with without_messages() as failed:
             for part in [] if front is None else front.expressions:
                 text = written(_named(part.this, known), dialect=ConfideSpark)
@@ -167,14 +177,20 @@ class SparkRows:
         """Let queries read Parquet files under a name; return their columns and types.
 
         Raises:
-            ContractError: If Spark cannot read what they declare.
+            ContractError: If Spark cannot read what they declare, or would read other files.
         """
+        if any(character in str(file) for file in files for character in _PATTERN):
+            raise ContractError(
+                f"The path of a file that Spark reads may not contain any of {_PATTERN}, "
+                "which make it a pattern that could match other files.",
+                hint="Rename the folder or the file.",
+            )
         columns: list[tuple[str, str]] = []
         with without_messages() as failed:
             # folders that look like columns are none
             reader = self._spark.read.option("recursiveFileLookup", "true")
             found = reader.parquet(*(str(file) for file in files))
-            found.createOrReplaceTempView(name)
+            found.createOrReplaceTempView(self._own(name))
             columns = [(field.name, field.dataType.simpleString()) for field in found.schema.fields]
         if failed:
             raise ContractError(
@@ -207,8 +223,7 @@ class SparkRows:
 
         with without_messages() as failed:
             rows = self._spark.createDataFrame(pa.table({column: pa.array(texts, pa.string())}))
-            rows.createOrReplaceTempView(name)
-        self._lent.append(name)
+            rows.createOrReplaceTempView(self._own(name))
         if failed:
             raise EngineError(failed[0])
 
@@ -223,7 +238,7 @@ class SparkRows:
         """Forget all views of this session; the driver stays for the next one."""
         self.forget()
         with without_messages():
-            for name in (*self._lent, KEYS):
+            for name in self._lent.values():
                 self._spark.catalog.dropTempView(name)
         if is_remote(self._spark):
             with without_messages():
@@ -235,11 +250,15 @@ class SparkRows:
         Its name is that of what it says, so no other view ever has it: a session of Spark Connect
         looks views up when a query is run, one of a driver when it is bound.
         """
-        name = f"confide_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        name = f"confide_{hashlib.sha256((self._stem + text).encode()).hexdigest()[:32]}"
         if name not in self._views:
             self._spark.sql(text).createOrReplaceTempView(name)
             self._views.add(name)
         return name
+
+    def _own(self, name: str) -> str:
+        """Return what a view is called that queries of this engine alone read under a name."""
+        return self._lent.setdefault(name, f"{name}_{self._stem}")
 
     def _lend_keys(self, parameters: Mapping[str, int | bytes]) -> None:
         from pyspark.sql.types import BinaryType, LongType, StructField, StructType
@@ -254,7 +273,7 @@ class SparkRows:
             bytearray(value) if isinstance(value, bytes) else value for value in parameters.values()
         )
         with without_messages() as failed:
-            self._spark.createDataFrame([values], schema).createOrReplaceTempView(KEYS)
+            self._spark.createDataFrame([values], schema).createOrReplaceTempView(self._own(KEYS))
         if failed:
             raise EngineError(failed[0])
 
@@ -290,8 +309,10 @@ def new_session(*, threads: int | None, memory_limit: str | None) -> Any:
 
 
 def _named(query: exp.Query, views: Mapping[str, str]) -> exp.Query:
-    """Return a query that reads the views of common table expressions."""
+    """Return a query that reads the views of tables, keys and common table expressions."""
     query = query.copy()
+    for key in query.find_all(exp.Placeholder):
+        key.set("kind", views[KEYS])
     for table in query.find_all(exp.Table):
         if table.name in views:
             alias = table.alias or table.name
