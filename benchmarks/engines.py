@@ -6,7 +6,7 @@ Events with skewed patients (ten a patient in the mean, of a gamma law with shap
 file, of whom each keeps five.  Spark runs in this machine with two threads.
 Everything is measured in one run, and the median counts.  Seconds are CPU seconds, of the driver
 and of this process together; noise, ledger and certificate are in ``release_overhead.py``.  Before
-that, ``whole_processes.py`` runs each way on Spark from its start, and Tumult Analytics.
+that, ``whole_processes.py`` runs each way on Spark from its start, Tumult Analytics and PipelineDP.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 Used by engines.py, and by itself for one way: python benchmarks/whole_processes.py WAY FOLDER
 
 Each way is a process of its own with all that it starts (the driver of Spark, workers in Python),
-looked at five times a second.  Tumult runs in its own environment, ``.venv-bench-tumult``, with the
-same threads, memory and partitions, the same rows and bounds.
+looked at five times a second.  Tumult and PipelineDP run in environments of their own,
+``.venv-bench-NAME``, with the same threads, memory and partitions, the same rows and bounds.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TUMULT = HERE.parent / ".venv-bench-tumult" / "bin" / "python"
+PEERS = {"Tumult Analytics": "tumult", "PipelineDP": "pipelinedp"}
 TICKS = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER, PAUSE, PATIENCE = 36, 0.2, 60.0
 
@@ -97,16 +97,18 @@ def reap(before: set[tuple[int, int]]) -> None:
 
 
 def from_start(folder: Path) -> dict[str, float]:
-    """Return the CPU seconds of each way; of Tumult where its environment is there."""
+    """Return the CPU seconds of each way; of peers where their environments are there."""
     own = [sys.executable, __file__]
     ways = {
         "Spark, without privacy": [*own, "plain", folder],
         "Confide, from the source": [*own, "source", folder],
         "Confide, from prepared copies": [*own, "copies", folder],
     }
-    if TUMULT.exists():
-        peer = HERE / "peers" / "engines_with_tumult.py"
-        ways["Tumult Analytics"] = [TUMULT, peer, folder / "events.parquet"]
+    for name, peer in PEERS.items():
+        python = HERE.parent / f".venv-bench-{peer}" / "bin" / "python"
+        if python.exists():
+            program = HERE / "peers" / f"engines_with_{peer}.py"
+            ways[name] = [python, program, folder / "events.parquet"]
     found = {}
     for name, command in ways.items():
         found[name] = seconds_of(command)
@@ -122,8 +124,8 @@ def section(found: dict[str, float]) -> list[str]:
         "",
         (
             "Histogram and mean as the whole life of a process: start, both answers, end. CPU seconds of the "
-            "process and all that it starts. Tumult Analytics bounds by `MaxRowsPerID(5)`, with as many threads, "
-            "partitions and as much memory."
+            "process and all that it starts. Tumult Analytics bounds by `MaxRowsPerID(5)`, PipelineDP by five codes "
+            "of a patient and by five rows, with as many threads, partitions and as much memory."
         ),
         "",
         "| way | CPU s | against Confide from the source |",
