@@ -49,8 +49,9 @@ def ran(folder, *words, **given):
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize(("method", "measure"), [("vae", "zcdp"), ("gan", "zcdp"), ("vae", "pure")])
 def test_a_baseline_costs_what_it_was_planned_at_says_that_it_is_one_and_verifies(
-    tmp_path, method, measure
+    tmp_path, method, measure, monkeypatch
 ):
+    monkeypatch.setenv("COLUMNS", "200")  # heads of a table in one line
     file = clinic(tmp_path, method=method, measure=measure, lifetime="2")
     if measure == "pure":
         dataset = json.loads((tmp_path / "dataset.yaml").read_text())

@@ -27,7 +27,8 @@ def ran(folder, *words, **given):
 
 
 @pytest.mark.parametrize("measure", ["pure", "zcdp", "mixed"])
-def test_a_synthesis_costs_what_it_was_planned_at_and_verifies(tmp_path, measure):
+def test_a_synthesis_costs_what_it_was_planned_at_and_verifies(tmp_path, measure, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # heads of a table in one line
     file = clinic(tmp_path, measure=measure, lifetime="1", target="died")
     planned = confide("synth", "plan", file, "--json")
     assert planned.code == 0
