@@ -5,7 +5,7 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
+import pytest
 
 from confide.rows.copies.copies import UseCopies
 from confide.rows.engines.postgres import open_postgres
@@ -13,6 +13,8 @@ from confide.rows.prepared.database import DatabasePreparation
 from confide.tables.source import Source
 from postgres_server import server
 from rows_world import KEY
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
 
 _NUMBERS = itertools.count()
 

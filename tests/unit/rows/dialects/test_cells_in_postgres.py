@@ -5,7 +5,6 @@ import struct
 
 import duckdb
 import numpy as np
-import psycopg
 import pyarrow as pa
 import pytest
 
@@ -27,6 +26,8 @@ from confide.rows.cells.physical import Physical
 from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.dialects.postgres import ConfidePostgres
 from postgres_tables import in_postgres, type_of
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
 
 NUMBERS = [
     "1e400", "-1e400", "1e-400", "-1e-400", "1_000", "1_0.5", "+5", "+ 5", "++5", " 5 ", "\v5",

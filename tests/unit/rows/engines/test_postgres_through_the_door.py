@@ -5,7 +5,6 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
-import psycopg
 import pyarrow as pa
 import pytest
 
@@ -26,6 +25,8 @@ from confide.workspace import preparation
 from postgres_server import server
 from postgres_tables import in_postgres
 from rows_world import KEY
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
 
 DATASET = """\
 dataset: {id: d, lineage: d, snapshot: "1"}

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import psycopg
 import pyarrow as pa
 import pytest
 
@@ -24,6 +23,8 @@ from postgres_tables import in_postgres
 from rows_world import EVENTS, KEY, PERSON, ask, col, dataset, random_database
 from source_kinds import without_nul
 from unit.rows.engines.test_postgres_through_the_door import COUNT, DATASET, LABS, states, tables
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
 
 
 def only(table, *names):

@@ -3,7 +3,6 @@
 import threading
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from confide.errors import ContractError
@@ -28,6 +27,8 @@ from unit.rows.prepared.test_database_copies import (
     of_events,
     only,
 )
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
 
 assert made  # the fixture
 FILTERED = (
