@@ -11,6 +11,8 @@ from postgres_tables import in_postgres
 from rows_world import KEY, Database
 from source_kinds import without_nul
 
+pytest.importorskip("psycopg", reason="psycopg is not installed (extra: postgres)")
+
 
 class TestPostgres(EngineContract):
     """Every sixth question of the menu; all of them are asked by the audit of kinds of sources."""
