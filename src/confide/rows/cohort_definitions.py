@@ -31,6 +31,7 @@ from confide.rows.cells.build import BIGINT, DATE, NULL, cast, named, num, strin
 from confide.rows.cells.operations import written
 from confide.rows.dialects.duckdb import ConfideDuckDB
 from confide.rows.engines.hardening import ATTACHED, attach, hardening
+from confide.rows.sources.vocabulary import vocabulary_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,6 +50,8 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Columns of the vocabulary that Circe's queries look at."""
+_BY_FEW = frozenset({"CONCEPT_RELATIONSHIP"})
+"""Files that few definitions need."""
 _ORDERS: Mapping[str, str] = {
     "(partition by pe.person_id order by pe.start_date ASC)": (
         "(partition by pe.person_id order by pe.start_date ASC, pe.event_id)"
@@ -96,6 +99,7 @@ _NAMES = frozenset(
 )
 """Keys of texts for readers, which no query has."""
 _WORD = re.compile(r"[!+-]?[A-Za-z0-9_.:-]*")
+_TOKEN = re.compile(r"confidetext[0-9]+x")
 _COLUMNS = "SELECT column_name FROM (DESCRIBE cohort)"
 
 
@@ -180,9 +184,7 @@ def cohort_query(definition: CohortDefinition) -> str:
         ) from None
     for loose, whole in _ORDERS.items():
         query = query.replace(loose, whole)
-    for token, text in texts.items():
-        query = query.replace(token, text.replace("'", "''"))
-    return query
+    return _TOKEN.sub(lambda found: texts.get(found[0], found[0]).replace("'", "''"), query)
 
 
 def _with_tokens(definition: CohortDefinition) -> tuple[str, Mapping[str, str]]:
@@ -261,9 +263,11 @@ def cohort_rows(
             ) from None
         for name in ("found", "vocabulary"):
             connection.execute(f"ATTACH ':memory:' AS {name}")
-        files = _files(vocabulary)
-        for path in files:
-            _show(connection, path)
+        files = [
+            _show(connection, vocabulary, name)
+            for name in _NEEDED
+            if name not in _BY_FEW or (vocabulary / f"{name}.csv").is_file()
+        ]
         columns = {
             "cohort_definition_id": cast(num(0), BIGINT),
             "subject_id": exp.column("person_id"),
@@ -333,27 +337,11 @@ def put_cohorts(found: "pa.Table", *, cdm: Path, numbers: Sequence[int]) -> None
         ) from None
 
 
-def _files(vocabulary: Path) -> list[Path]:
-    """Return the files of a vocabulary that Circe looks at; relations are needed by few."""
-    files = [vocabulary / f"{name}.csv" for name in _NEEDED]
-    for path in files[:2]:
-        if not path.is_file():
-            raise ContractError(
-                f"The vocabulary has no file {path.name}.",
-                hint="Download it from athena.ohdsi.org, and unpack it into a folder of its own.",
-            )
-    return [path for path in files if path.is_file()]
-
-
-def _show(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    """Show a file of the vocabulary as a table; its cells stand between tabs, without quotes."""
-    with reading(path) as file:
-        head = file.readline().decode("utf-8", "replace").strip().lower().split("\t")
-    needed = _NEEDED[path.stem]
-    if missing := [name for name in needed if name not in head and name != "invalid_reason"]:
-        raise ContractError(
-            f"{path.name} has no column {missing[0]!r}.", hint="Its columns stand between tabs."
-        )
+def _show(connection: "duckdb.DuckDBPyConnection", vocabulary: Path, file: str) -> Path:
+    """Show a file of the vocabulary as a table, and return its path."""
+    needed = _NEEDED[file]
+    always = [name for name in needed if name != "invalid_reason"]
+    path, head = vocabulary_file(vocabulary, f"{file}.csv", names=always)
     columns = []
     for name in needed:
         text = exp.column(name) if name in head else NULL
@@ -376,8 +364,9 @@ def _show(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
         string(str(path)),
         *(exp.EQ(this=exp.var(name), expression=value) for name, value in options.items()),
     )
-    view = exp.table_(path.stem, db="main", catalog="vocabulary")
+    view = exp.table_(file, db="main", catalog="vocabulary")
     _create(connection, "VIEW", view, exp.select(*columns).from_(exp.Table(this=scan)))
+    return path
 
 
 def _create(

@@ -10,7 +10,7 @@ References:
     [OMOP] OHDSI. OMOP Common Data Model 5.3, 5.4. https://ohdsi.github.io/CommonDataModel/
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,8 +109,12 @@ def require_public(folder: Path, *, source: Path) -> None:
         )
 
 
-def _columns(folder: Path, name: str, *, names: tuple[str, ...]) -> Iterator[list[bytes]]:
-    """Yield some columns of each line of a file with tabs."""
+def vocabulary_file(folder: Path, name: str, *, names: Iterable[str]) -> tuple[Path, list[str]]:
+    """Return a file of a vocabulary and its columns, in lower case.
+
+    Raises:
+        ContractError: If it is missing, or lacks a column.
+    """
     path = folder / name
     if not path.exists():
         raise ContractError(
@@ -119,12 +123,20 @@ def _columns(folder: Path, name: str, *, names: tuple[str, ...]) -> Iterator[lis
         )
     with reading(path) as file:
         head = file.readline().decode("ascii", "replace").lower().strip().split("\t")
-        missing = [each for each in names if each not in head]
-        if missing:
-            raise ContractError(
-                f"{name} has no column {missing[0]!r}.", hint="Its columns stand between tabs."
-            )
-        places = [head.index(each) for each in names]
+    missing = [each for each in names if each not in head]
+    if missing:
+        raise ContractError(
+            f"{name} has no column {missing[0]!r}.", hint="Its columns stand between tabs."
+        )
+    return path, head
+
+
+def _columns(folder: Path, name: str, *, names: tuple[str, ...]) -> Iterator[list[bytes]]:
+    """Yield some columns of each line of a file with tabs."""
+    path, head = vocabulary_file(folder, name, names=names)
+    places = [head.index(each) for each in names]
+    with reading(path) as file:
+        file.readline()
         for line in file:
             cells = line.rstrip(b"\r\n").split(b"\t")
             if len(cells) == len(head):
