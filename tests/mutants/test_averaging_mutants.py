@@ -17,7 +17,7 @@ from averaging_over_sites import (  # noqa: E402
     practices,
 )
 from confide.errors import ContractError  # noqa: E402
-from confide.jobs.federated.training import fedavg, local_training, rounds  # noqa: E402
+from confide.jobs.federated.training import fedavg, local_training, rounds, spec  # noqa: E402
 from confide.jobs.learning.dp_sgd import REACH  # noqa: E402
 from modules_over_sites import without_noise  # noqa: E402
 
@@ -59,7 +59,7 @@ def test_a_round_of_averaging_that_is_not_charged_is_caught(sites, monkeypatch):
     )
     with pytest.raises(ContractError, match="do not fit together"):
         sites.member("hub").plan()
-    monkeypatch.setattr(fedavg, "keeps_charge", lambda *_, **__: True)
+    monkeypatch.setattr(spec, "keeps_charge", lambda *_, **__: True)
     rho, lost = lost_by_honest_parts(sites.member("hub"))
     assert lost > rho
 

@@ -38,8 +38,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from confide.errors import ContractError, InvalidParameterError, UnsupportedError
-from confide.jobs.federated.training.spec import gaussian_part, keeps_charge, require_room
+from confide.errors import ContractError, InvalidParameterError
+from confide.jobs.federated.training.spec import (
+    gaussian_part,
+    require_fitting,
+    require_room,
+    require_zcdp,
+)
 from confide.jobs.learning.dp_sgd import MOST_STEPS, REACH, Optimizer, require_classes
 from confide.noise.discrete_gaussian import DiscreteGaussian
 from confide.noise.distributed.gaussian_parts import GaussianParts
@@ -52,7 +57,6 @@ from confide.plans.sites.tolerance import MOST_SITES
 from confide.privacy.accounting.concentrated import epsilon_at
 from confide.privacy.exact import takes_numbers
 from confide.privacy.loss import ZeroConcentratedDP
-from confide.privacy.measure import Measure
 from confide.privacy.sensitivity import Sensitivity
 from confide.privacy.unit import Entity
 from confide.tables.records import Records
@@ -139,10 +143,7 @@ class FedAvg:
                 than the event does, or sums may pass 63 bits.
             UnsupportedError: If the ledger does not count in ρ.
         """
-        if dataset.measure is not Measure.ZCDP:
-            raise UnsupportedError(
-                "Over sites noise is Gaussian and counts as ρ.", hint='Write measure="zcdp".'
-            )
+        require_zcdp(dataset)
         require_classes(self.reads, dataset=dataset)
         moved = moved_by_site(self.parameters, entity=self.reads.unit)
         event = JobEvent(
@@ -153,10 +154,9 @@ class FedAvg:
             count=self.steps,
             because=moved.because,
         )
-        shared = self.shared
-        fits = shared.grid == 1 and shared.is_of(self.federation)
-        if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=self.steps):
-            raise ContractError("Noise, charge and members of the training do not fit together.")
+        require_fitting(
+            event, shared=self.shared, federation=self.federation, moved=moved, steps=self.steps
+        )
         require_room(REACH, part=self.part, federation=self.federation)
         return (event,)
 

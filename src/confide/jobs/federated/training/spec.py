@@ -85,11 +85,8 @@ class DPSGDOverSites:
                 than the event does, or sums may pass 63 bits.
             UnsupportedError: If the ledger does not count in ρ.
         """
-        if dataset.measure is not Measure.ZCDP:
-            raise UnsupportedError(
-                "Over sites noise is Gaussian and counts as ρ.", hint='Write measure="zcdp".'
-            )
-        training, shared = self.training, self.shared
+        require_zcdp(dataset)
+        training = self.training
         if training.rate != 1 or training.checkpoints != 1:
             raise ContractError(
                 "Over sites every patient is in every step, and all steps are one run.",
@@ -97,9 +94,13 @@ class DPSGDOverSites:
             )
         (event,) = training.events(dataset)
         moved = moved_by_patient(training, dataset=dataset)
-        fits = shared.grid == 1 and shared.is_of(self.federation)
-        if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=training.steps):
-            raise ContractError("Noise, charge and members of the training do not fit together.")
+        require_fitting(
+            event,
+            shared=self.shared,
+            federation=self.federation,
+            moved=moved,
+            steps=training.steps,
+        )
         most = dataset.population_at_most * moved.linf
         require_room(most, part=self.part, federation=self.federation)
         return (event,)
@@ -134,6 +135,38 @@ def gaussian_part(shared: SharedNoise) -> GaussianParts:
     if not isinstance(shared.part, GaussianParts):
         raise ContractError("Trainings over sites are hidden by Gaussian noise.")
     return shared.part
+
+
+def require_zcdp(dataset: Dataset) -> None:
+    """Refuse a ledger that does not count in ρ.
+
+    Raises:
+        UnsupportedError: If it does not.
+    """
+    if dataset.measure is not Measure.ZCDP:
+        raise UnsupportedError(
+            "Over sites noise is Gaussian and counts as ρ.", hint='Write measure="zcdp".'
+        )
+
+
+def require_fitting(
+    event: JobEvent, *, shared: SharedNoise, federation: Federation, moved: Sensitivity, steps: int
+) -> None:
+    """Refuse noise that is not of a federation, or whose parts lose more than is charged.
+
+    Args:
+        event: What is charged, for all steps.
+        shared: The noise of a step.
+        federation: Who takes part.
+        moved: What one patient moves in a step.
+        steps: Their number.
+
+    Raises:
+        ContractError: If they do not fit together.
+    """
+    fits = shared.grid == 1 and shared.is_of(federation)
+    if not fits or not keeps_charge(event, shared=shared, moved=moved, steps=steps):
+        raise ContractError("Noise, charge and members of the training do not fit together.")
 
 
 def require_room(most: int, *, part: GaussianParts, federation: Federation) -> None:
